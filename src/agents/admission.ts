@@ -1,0 +1,67 @@
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { RequestError } from '../protocol/errors.ts';
+import type { Params } from '../protocol/methods.ts';
+
+/** What the operator allows. Paths are absolute. */
+export type Rules = {
+  roots: readonly string[];
+  /** Where agents have their own folders. */
+  cases: string;
+  allowBypass: boolean;
+  allowSkipPermissions: boolean;
+};
+
+/** The one door for a new agent: gives its working directory, or refuses with the rule. */
+export function admit(params: Params<'task.start'>, id: string, rules: Rules): string {
+  admitMode(params, rules);
+  if (params.cwd === undefined) return ownFolder(id, rules);
+  const cwd = resolved(params.cwd);
+  if (!cwd || !statSync(cwd).isDirectory()) {
+    throw refused('cwd_missing', `There is no directory ${params.cwd}. Create it, or name another.`);
+  }
+  if (!rules.roots.some((root) => isWithin(cwd, resolved(root) ?? root))) {
+    throw refused(
+      'cwd_outside_roots',
+      `${params.cwd} is under no allowed root. Start the gateway with --root for it.`,
+    );
+  }
+  return cwd;
+}
+
+function admitMode({ permissionMode, skipPermissions }: Params<'task.start'>, rules: Rules): void {
+  const skips =
+    skipPermissions || permissionMode === 'skipPermissions' || permissionMode === 'bypassPermissions';
+  if (skips && !rules.allowSkipPermissions) {
+    throw refused(
+      'skip_permissions',
+      'skipPermissions is off. The operator allows it with --allow-skip-permissions.',
+    );
+  }
+  if (permissionMode === 'bypass' && !rules.allowBypass) {
+    throw refused('bypass', 'Mode bypass is off. The operator allows it with --allow-bypass.');
+  }
+}
+
+function ownFolder(id: string, { cases }: Rules): string {
+  const folder = join(cases, `spawn-${id}`);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return realpathSync(folder);
+}
+
+/** With all links followed, as the CLI finds its sessions by that path; undefined if there is nothing. */
+function resolved(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isWithin(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function refused(rule: string, message: string): RequestError {
+  return new RequestError('refused', message, { rule });
+}

@@ -1,0 +1,304 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LiveText } from '../claude/live-text.ts';
+import type { RunEnd } from '../claude/run.ts';
+import { faultPoint } from '../fault.ts';
+import {
+  type AgentRow,
+  type Change,
+  type Commit,
+  JournalUnavailable,
+  type RunRow,
+  type StoredFact,
+} from '../journal/journal.ts';
+import type { Content } from '../protocol/content.ts';
+import type { Delta } from '../protocol/events.ts';
+import { Draft, type Identity } from './draft.ts';
+import { OpenRun } from './open-run.ts';
+import { hear } from './output.ts';
+import type { Ports } from './ports.ts';
+import type { AgentRecord } from './record.ts';
+import { continueMessage, openRun, processEnded, replaceSilentMessage } from './resume.ts';
+import { Serial } from './serial.ts';
+import { isEnded } from './state.ts';
+import type { StoredTask } from './task.ts';
+import type { Outgoing } from './turns.ts';
+
+/** How long a process may take for each step of its end. */
+const graceMs = 1_500;
+/** A resumed CLI that says nothing for so long after it is ready has dropped the message. */
+const silenceMs = 10_000;
+/** The pause after which what failed on a full disk is tried again. */
+const retryMs = 500;
+
+/**
+ * An agent with an open run. Whatever happens to it becomes a step: a draft of the new record with its facts
+ * and lines, one commit, then the effects that the committed state calls for. Since those are derived from the
+ * state, a restart needs nothing but to read the spool to its end and to derive them again.
+ */
+export class Agent {
+  readonly identity: Identity;
+  readonly #ports: Ports;
+  readonly #closed: () => void;
+  readonly #serial = new Serial();
+  #record: AgentRecord;
+  #version: number;
+  /** The assistant's last own text. */
+  #text = '';
+  #open: OpenRun | undefined;
+  #woken = false;
+  #stopped = false;
+
+  /** `closed` is called when its last run is closed and nothing is left to do. */
+  constructor(row: AgentRow, path: string[], ports: Ports, closed: () => void) {
+    const { id, tree, owner } = row;
+    this.identity = { id, tree, owner, path, task: JSON.parse(row.task) as StoredTask };
+    this.#record = JSON.parse(row.record) as AgentRecord;
+    this.#version = row.version;
+    this.#ports = ports;
+    this.#closed = closed;
+  }
+
+  /** Unfinished text, each block from position 0. */
+  liveText(): Delta[] {
+    const pieces = this.#open?.live.soFar() ?? [];
+    return pieces.map((piece) => ({ type: 'delta', agent: this.identity.id, ...piece }));
+  }
+
+  /** Takes up an open run: reads its spool to the end, then does what its state calls for. */
+  attach(row: RunRow): Promise<void> {
+    return this.#serial.run(async () => {
+      this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
+      const open = await OpenRun.takeUp(row, this.#ports);
+      this.#open = open;
+      while (await this.#readOn(open));
+      await this.#dropPointless(open);
+      this.#goOn(open);
+    });
+  }
+
+  /**
+   * A step that somebody asked for, decided on the newest state. `keep`: what else the same commit is to hold.
+   * Rejects with what `decide` throws, or JournalUnavailable; then nothing was done.
+   */
+  act<T>(decide: (draft: Draft) => T, keep: (outcome: T) => Change[]): Promise<T> {
+    return this.#serial.run(async () => {
+      const draft = this.#draft();
+      const outcome = decide(draft);
+      try {
+        await this.#commit(draft, keep(outcome));
+      } catch (error) {
+        await this.#rebuild();
+        throw error;
+      }
+      this.#reconcile();
+      return outcome;
+    });
+  }
+
+  /** Lets go of the run without ending it: the gateway stops, the agent works on. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#serial.run(async () => this.#open?.close());
+  }
+
+  #goOn(open: OpenRun): void {
+    if (this.#stopped) return;
+    open.watch(() => this.#wake());
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#woken || this.#stopped) return;
+    this.#woken = true;
+    void this.#serial.run(async () => {
+      this.#woken = false;
+      if (this.#open && !this.#stopped) await this.#tick(this.#open);
+    });
+  }
+
+  async #tick(open: OpenRun): Promise<void> {
+    try {
+      const end = open.look();
+      // One chunk, then whoever waits has a turn.
+      if (await this.#readOn(open)) return this.#wake();
+      if (end) await this.#processEnded(open, end);
+      else await this.#breakSilence(open);
+      this.#reconcile();
+    } catch (error) {
+      const level = error instanceof JournalUnavailable ? 'warn' : 'error';
+      this.#ports.log[level]({ err: error, agent: this.identity.id }, 'a step failed and is tried again');
+      await delay(retryMs);
+      await this.#rebuild();
+    }
+  }
+
+  /** Reads and commits one chunk. Gives whether there was one. */
+  async #readOn(open: OpenRun): Promise<boolean> {
+    if (isEnded(this.#record.state)) return false;
+    const lines = open.reader.next();
+    if (!lines) return false;
+    const draft = this.#draft();
+    hear(draft, lines, open.factsTo);
+    faultPoint('read-to-commit');
+    const to = Math.max(open.factsTo, lines.at(-1)?.to ?? 0);
+    if (this.#isEmpty(draft)) {
+      this.#publish(draft, []);
+    } else {
+      const textFrom = Math.min(to, open.live.oldest ?? to);
+      await this.#commit(draft, [], { expect: open.factsTo, factsTo: to, textFrom });
+      open.factsTo = to;
+    }
+    // More lines at once cost less: at 10,000 a second this pause halves the work.
+    if (open.reader.wasFull) await delay(2);
+    return true;
+  }
+
+  #draft(): Draft {
+    return new Draft({
+      agent: this.identity,
+      record: this.#record,
+      live: this.#open?.live ?? new LiveText(),
+      text: this.#text,
+      inputTo: this.#open?.inputTo ?? 0,
+      at: this.#ports.now(),
+    });
+  }
+
+  #isEmpty({ facts, changes, lines, record }: Draft): boolean {
+    const nothing = facts.length === 0 && changes.length === 0 && lines.length === 0;
+    return nothing && JSON.stringify(record) === JSON.stringify(this.#record);
+  }
+
+  async #commit(draft: Draft, more: Change[] = [], offsets?: Commit['offsets']): Promise<void> {
+    const commit = draft.commit([draft.update(this.#version), ...more]);
+    const facts = await this.#ports.journal.commit({
+      ...commit,
+      ...(this.#open && { run: this.#open.ref }),
+      ...(offsets && { offsets }),
+    });
+    this.#version += 1;
+    this.#record = draft.record;
+    this.#text = draft.text;
+    if (this.#open) {
+      this.#open.inputTo = draft.inputTo;
+      this.#open.unwritten.push(...draft.lines);
+    }
+    faultPoint('commit-to-flush');
+    this.#publish(draft, facts);
+  }
+
+  #publish(draft: Draft, facts: StoredFact[]): void {
+    const events = draft.events(facts);
+    if (events.length > 0) this.#ports.publish(this.identity, events);
+  }
+
+  async #processEnded(open: OpenRun, end: RunEnd): Promise<void> {
+    if (isEnded(this.#record.state)) return;
+    const draft = this.#draft();
+    processEnded(draft, { ...end, stderr: open.run.stderrTail(), unfinished: open.reader.unfinished });
+    await this.#commit(draft);
+  }
+
+  async #breakSilence(open: OpenRun): Promise<void> {
+    const { resumed, ready, init } = this.#record.shown;
+    if (!resumed || !ready || init) return;
+    open.silentSince ??= performance.now();
+    if (performance.now() - open.silentSince < silenceMs) return;
+    open.silentSince = performance.now();
+    const draft = this.#draft();
+    replaceSilentMessage(draft);
+    if (!this.#isEmpty(draft)) await this.#commit(draft);
+  }
+
+  /** Whole lines that no byte was written of, and that became pointless while nobody was there. */
+  async #dropPointless(open: OpenRun): Promise<void> {
+    const { answered } = this.#record;
+    const turn = String(this.#draft().turn?.number);
+    const written = open.run.written();
+    const pointless = open.unwritten.filter(({ kind, ref = '', from }) => {
+      if (from < written) return false;
+      return (kind === 'answer' && !answered.includes(ref)) || (kind === 'interrupt' && ref !== turn);
+    });
+    if (pointless.length === 0) return;
+    // From the last to the first, so that the places of those before it hold.
+    const changes = pointless
+      .map(({ from }) => ({ type: 'input.drop', run: open.ref, from }) as const)
+      .reverse();
+    await this.#ports.journal.commit({ run: open.ref, facts: [], changes });
+    open.unwritten = await this.#ports.journal.inputs(open.ref, written);
+    open.inputTo = open.unwritten.at(-1)?.to ?? written;
+  }
+
+  /** Does what the committed state calls for. Doing it twice does no harm. */
+  #reconcile(): void {
+    const open = this.#open;
+    if (!open || this.#stopped) return;
+    try {
+      open.writeInput();
+    } catch (error) {
+      this.#ports.log.warn({ err: error, agent: this.identity.id }, 'input could not be written yet');
+    }
+    if (isEnded(this.#record.state)) open.ending ??= this.#endProcess(open);
+    else open.start(() => this.#ports.launch(this.identity, this.#record, open.marker));
+  }
+
+  /** Ends the process and what it left, then closes the run. */
+  async #endProcess(open: OpenRun): Promise<void> {
+    faultPoint('end-to-process-end');
+    await open.run.end(graceMs);
+    faultPoint('process-end-to-close');
+    while (!this.#stopped) {
+      try {
+        return await this.#serial.run(() => this.#closeRun(open));
+      } catch (error) {
+        this.#ports.log.warn({ err: error, agent: this.identity.id }, 'the run could not be closed yet');
+        await delay(retryMs);
+      }
+    }
+  }
+
+  /** Closes the run, and opens the next one if the agent is to go on. */
+  async #closeRun(open: OpenRun): Promise<void> {
+    if (this.#stopped) return;
+    const draft = this.#draft();
+    draft.change({ type: 'run.close', run: open.ref });
+    const { state } = this.#record;
+    const goesOn = state.is === 'interrupted' && state.resuming;
+    const opened = goesOn ? openRun(draft, state.cut ? await this.#cutMessage(draft) : undefined) : undefined;
+    await this.#commit(draft);
+    this.#open = undefined;
+    open.close();
+    open.run.remove();
+    if (!opened) return this.#closed();
+    this.#open = await OpenRun.takeUp(opened, this.#ports);
+    this.#goOn(this.#open);
+  }
+
+  /** The message of the turn that was cut: the same one if no session of the CLI has it, else a new one. */
+  async #cutMessage(draft: Draft): Promise<Outgoing> {
+    const { messages, taken, resumable } = draft.record;
+    const id = (resumable ? undefined : taken[0]) ?? messages.find(({ sent }) => sent)?.id;
+    const content = id && (await this.#ports.journal.content(this.identity.id, id));
+    return content ? { id, content: JSON.parse(content) as Content } : continueMessage(draft);
+  }
+
+  /** After a failed step the memory is made anew from what is journaled. */
+  async #rebuild(): Promise<void> {
+    const open = this.#open;
+    if (!open || this.#stopped) return;
+    try {
+      const { journal } = this.#ports;
+      const [row, agent] = [await journal.run(open.ref), await journal.agent(this.identity.id)];
+      if (!row || !agent) return;
+      this.#text = (await journal.content(this.identity.id, 'text')) ?? '';
+      this.#record = JSON.parse(agent.record) as AgentRecord;
+      this.#version = agent.version;
+      this.#open = await OpenRun.takeUp(row, this.#ports);
+      this.#open.ending = open.ending;
+      open.close();
+      this.#goOn(this.#open);
+    } catch (error) {
+      this.#ports.log.error({ err: error, agent: this.identity.id }, 'the agent could not be rebuilt yet');
+    }
+  }
+}

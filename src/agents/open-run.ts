@@ -1,0 +1,87 @@
+import { LiveText } from '../claude/live-text.ts';
+import type { OutputReader } from '../claude/output.ts';
+import type { Launch, Run, RunEnd } from '../claude/run.ts';
+import { faultPoint } from '../fault.ts';
+import type { InputLine, RunRef, RunRow } from '../journal/journal.ts';
+import type { Ports } from './ports.ts';
+
+/** A wrapper that hasn't claimed its run by then never will. */
+const claimMs = 5_000;
+/** Looking at processes costs more than looking at a file. */
+const lookMs = 100;
+
+/** An open run with what is known of it in memory: all of it is rebuilt from the journal and the spool. */
+export class OpenRun {
+  readonly ref: RunRef;
+  readonly marker: string;
+  readonly run: Run;
+  readonly reader: OutputReader;
+  readonly live = new LiveText();
+  factsTo: number;
+  inputTo: number;
+  /** Placed lines that may not be written yet. */
+  unwritten: InputLine[];
+  /** Its process and all that it left are being ended. */
+  ending: Promise<void> | undefined;
+  /** When the resumed CLI was first seen ready without a word (performance.now). */
+  silentSince: number | undefined;
+  #watcher: Disposable | undefined;
+  #end: RunEnd | undefined;
+  #claimed = false;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(row: RunRow, run: Run, unwritten: InputLine[]) {
+    this.ref = { agent: row.agent, run: row.run };
+    this.marker = row.marker;
+    this.run = run;
+    this.reader = run.read(row.textFrom);
+    this.factsTo = row.factsTo;
+    this.inputTo = row.inputTo;
+    this.unwritten = unwritten;
+  }
+
+  static async takeUp(row: RunRow, { openRun, journal }: Ports): Promise<OpenRun> {
+    const run = openRun({ agent: row.agent, run: row.run }, row.marker);
+    return new OpenRun(row, run, await journal.inputs(row, run.written()));
+  }
+
+  watch(changed: () => void): void {
+    this.#watcher = this.run.watch(changed);
+  }
+
+  /** How it ended, if it has; to be asked before the output is read, so that all of it is there. */
+  look(): RunEnd | undefined {
+    const now = performance.now();
+    if (this.#end || now - this.#lookedAt < lookMs) return this.#end;
+    this.#lookedAt = now;
+    const status = this.run.status();
+    this.#claimed ||= status.is !== 'unclaimed';
+    if (status.is === 'ended') this.#end = status.end;
+    return this.#end;
+  }
+
+  /** Starts the process if nobody has, and again if the start came to nothing. */
+  start(launch: () => Launch): void {
+    if (this.#claimed || performance.now() - this.#startedAt < claimMs) return;
+    if (this.run.status().is !== 'unclaimed') return;
+    this.#startedAt = performance.now();
+    faultPoint('before-spawn');
+    this.run.start(launch());
+    faultPoint('after-spawn');
+  }
+
+  /** Throws on a full disk; the size of the file then tells where to go on. */
+  writeInput(): void {
+    if (this.unwritten.length === 0) return;
+    faultPoint('commit-to-input');
+    this.run.write(this.unwritten);
+    this.unwritten = [];
+  }
+
+  /** Lets go of it: the process, if it lives, works on. */
+  close(): void {
+    this.#watcher?.[Symbol.dispose]();
+    this.reader.close();
+  }
+}

@@ -1,0 +1,70 @@
+import type { AgentState, StateReason, TerminalState } from '../protocol/agent.ts';
+import { terminalStates } from '../protocol/agent.ts';
+
+/** From a user message to the CLI's `result`. Numbered over the agent's life. */
+export type Turn = {
+  number: number;
+  /** Our message that opened it; absent if the CLI began it by itself. */
+  message?: string;
+  /** We asked for its end, so its failing result is no failure. */
+  interrupting?: true;
+  /** The CLI's name of the last API error in it. */
+  error?: string;
+};
+
+/** What went wrong: a name for programs, words for people that say what to do. */
+export type Problem = { reason: StateReason; detail: string; exitCode?: number };
+
+export type Ended =
+  | { is: 'completed' }
+  | ({ is: 'failed' } & Problem)
+  | { is: 'cancelled'; detail?: string }
+  | { is: 'timed_out' }
+  | { is: 'over_budget' }
+  /** With `resuming` a new run follows, which goes on with the turn that was cut, if one was open. */
+  | { is: 'interrupted'; reason: StateReason; resuming: boolean; cut?: Turn; exitCode?: number };
+
+export type State =
+  /** Admitted, no run yet. */
+  { is: 'queued' } | { is: 'starting'; turn?: Turn } | { is: 'running'; turn: Turn } | { is: 'idle' } | Ended;
+
+export type StateInput =
+  /** A run was opened; with a turn if a line that opens one was placed with it. */
+  | { type: 'run'; turn?: Turn }
+  | { type: 'ready' }
+  | { type: 'turn'; turn: Turn }
+  | { type: 'result' }
+  | { type: 'end'; as: Ended };
+
+/** The state that follows, or undefined if the input changes nothing there. */
+export function next(state: State, input: StateInput): State | undefined {
+  switch (input.type) {
+    case 'run':
+      if (state.is !== 'queued' && !isEnded(state)) return undefined;
+      return { is: 'starting', ...(input.turn && { turn: input.turn }) };
+    case 'ready':
+      if (state.is !== 'starting') return undefined;
+      return state.turn ? { is: 'running', turn: state.turn } : { is: 'idle' };
+    case 'turn':
+      if (state.is === 'starting' && !state.turn) return { is: 'starting', turn: input.turn };
+      return state.is === 'idle' ? { is: 'running', turn: input.turn } : undefined;
+    case 'result':
+      return openTurn(state) ? { is: 'idle' } : undefined;
+    case 'end':
+      return isEnded(state) ? undefined : input.as;
+    default:
+      return input satisfies never;
+  }
+}
+
+export function isEnded(state: State): state is Ended {
+  return isTerminal(state.is);
+}
+
+export function isTerminal(name: AgentState): name is TerminalState {
+  return (terminalStates as readonly string[]).includes(name);
+}
+
+export function openTurn(state: State): Turn | undefined {
+  return state.is === 'running' || state.is === 'starting' ? state.turn : undefined;
+}

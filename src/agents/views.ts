@@ -1,0 +1,89 @@
+import type { AgentRow, PermissionRow } from '../journal/journal.ts';
+import type { AgentResult, AgentResultView, AgentView } from '../protocol/agent.ts';
+import { limits } from '../protocol/limits.ts';
+import type { PermissionRequested, PermissionView } from '../protocol/permission.ts';
+import type { Snapshot } from '../protocol/subscription.ts';
+import { type AgentRecord, costOf } from './record.ts';
+import { isEnded, openTurn } from './state.ts';
+import { type StoredTask, taskView } from './task.ts';
+
+/** What clients see of whole trees. */
+export function snapshotView(read: {
+  seq: number;
+  agents: AgentRow[];
+  permissions: PermissionRow[];
+}): Snapshot {
+  const rows = new Map(read.agents.map((row) => [row.id, row]));
+  const children = Map.groupBy(read.agents, (row) => row.parent ?? '');
+  const asking = Map.groupBy(read.permissions, (row) => row.agent);
+  const agents = read.agents.map((row) =>
+    agentView(row, {
+      path: pathOf(row, rows),
+      children: (children.get(row.id) ?? []).map(({ id }) => id),
+      asking: asking.get(row.id) ?? [],
+    }),
+  );
+  return { seq: read.seq, agents, permissions: read.permissions.map(permissionView), queued: [] };
+}
+
+type Kin = { path: string[]; children: string[]; asking: PermissionRow[] };
+
+function agentView(row: AgentRow, { path, children, asking }: Kin): AgentView {
+  const record = JSON.parse(row.record) as AgentRecord;
+  const task = JSON.parse(row.task) as StoredTask;
+  const { state } = record;
+  const turn = openTurn(state)?.number ?? (record.turns || undefined);
+  const spending = { usage: record.usage, costUsd: costOf(record), ...(record.atLeast && { atLeast: true }) };
+  const since = Math.min(...asking.map(({ at }) => at));
+  return {
+    id: row.id,
+    tree: row.tree,
+    ...(row.parent && { parent: row.parent }),
+    children,
+    path,
+    ...(task.name && { name: task.name }),
+    task: taskView(task, row.seq),
+    state: state.is,
+    ...(isEnded(state) && toldOf(state)),
+    run: record.run,
+    ...(turn && { turn }),
+    ...(asking.length > 0 && { waiting: { for: 'human' as const, ids: asking.map(({ id }) => id), since } }),
+    ...spending,
+    subtree: { agents: 1, ...spending },
+  };
+}
+
+function toldOf(ended: Extract<AgentRecord['state'], { is: string }>) {
+  const { reason, detail, exitCode, resuming } = ended as Partial<AgentView>;
+  return {
+    ...(reason && { reason }),
+    ...(detail && { detail }),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(resuming !== undefined && { resuming }),
+  };
+}
+
+function pathOf(row: AgentRow, rows: ReadonlyMap<string, AgentRow>): string[] {
+  const parent = row.parent && rows.get(row.parent);
+  return parent ? [...pathOf(parent, rows), row.id] : [row.id];
+}
+
+/** A large input is left out; `event.get` of its seq has it. */
+export function permissionView(row: PermissionRow): PermissionView {
+  const question = JSON.parse(row.question) as PermissionRequested;
+  const size = row.question.length > limits.maxEventBytes ? row.question.length : 0;
+  return {
+    ...question,
+    ...(size > 0 && { input: null, size }),
+    seq: row.seq,
+    agent: row.agent,
+    at: row.at,
+  };
+}
+
+export function resultView({ id, result }: AgentRow): AgentResultView | undefined {
+  if (!result) return undefined;
+  const told = JSON.parse(result.json) as AgentResult;
+  const size = result.json.length > limits.maxEventBytes ? result.json.length : 0;
+  return { agent: id, seq: result.seq, ...told, ...(size > 0 && { text: null, size }) };
+}

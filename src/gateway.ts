@@ -1,0 +1,139 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { serve } from '@hono/node-server';
+import { type Logger, pino } from 'pino';
+import { Agents } from './agents/agents.ts';
+import type { Identity } from './agents/draft.ts';
+import type { Ports } from './agents/ports.ts';
+import type { AgentRecord } from './agents/record.ts';
+import { claudeVersion, findClaude, spawnArguments } from './claude/command.ts';
+import { agentEnvironment } from './claude/environment.ts';
+import type { Launch } from './claude/run.ts';
+import { SpooledRun } from './claude/spooled-run.ts';
+import type { Config } from './config.ts';
+import { armFault } from './fault.ts';
+import { Head } from './feed/head.ts';
+import { httpApp } from './http/app.ts';
+import { Doorkeeper } from './http/doorkeeper.ts';
+import { openTokens } from './http/tokens.ts';
+import { lockDataDirectory } from './journal/lock.ts';
+import { SqliteJournal } from './journal/sqlite.ts';
+import { Sockets } from './sockets/sockets.ts';
+
+/** A running gateway. */
+export type Gateway = {
+  url: string;
+  port: number;
+  tokenFile: string;
+  /** Stops serving; agents work on and are found again at the next start. */
+  stop(): Promise<void>;
+};
+
+export const version: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version;
+
+/** Builds all of it from the configuration: lock, journal, agents, doors; and serves once every spool is read. */
+export async function startGateway(config: Config, log: Logger = defaultLog(config)): Promise<Gateway> {
+  if (config.fault) armFault(config.fault);
+  const lock = lockDataDirectory(config.data);
+  mkdirSync(config.cases, { recursive: true, mode: 0o700 });
+  const tokens = openTokens(config.data);
+  for (const warning of tokens.warnings) log.warn(warning);
+  const journal = new SqliteJournal(join(config.data, 'journal.db'), { sync: config.sync });
+
+  const claude = findClaude({ configured: config.claude, env: config.agentEnvironment });
+  let found: string | null = null;
+  const ports: Ports = {
+    journal,
+    log,
+    now: Date.now,
+    openRun: ({ agent, run }, marker) =>
+      new SpooledRun(join(config.data, 'spools', agent, 'runs', String(run)), marker),
+    launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
+    publish: (tree, events) => head.publish(tree, events),
+  };
+  const agents = new Agents(ports, {
+    roots: config.root,
+    cases: config.cases,
+    allowBypass: config.allowBypass,
+    allowSkipPermissions: config.allowSkipPermissions,
+  });
+  const head = new Head(journal, (tree) => agents.liveText(tree));
+  await agents.restart();
+
+  let port = config.port;
+  const doorkeeper = new Doorkeeper({
+    tokens,
+    host: config.host,
+    port: () => port,
+    allowOrigin: config.allowOrigin,
+  });
+  const sockets = new Sockets({
+    world: { journal, head, agents, now: Date.now },
+    doorkeeper,
+    log,
+    version,
+    claudeVersion: () => found,
+  });
+  const app = httpApp(doorkeeper, { problem: () => journal.problem });
+  const server = await listen(app, config);
+  port = (server.address() as AddressInfo).port;
+  sockets.attach(server);
+  void learnVersion();
+
+  async function learnVersion(): Promise<void> {
+    const asked = await claudeVersion(
+      claude.command,
+      agentEnvironment({ ...config, from: config.agentEnvironment, run: 'version' }),
+    );
+    if ('version' in asked) found = asked.version;
+    else log.warn({ problem: asked.problem }, `Claude Code can't be run: ${asked.detail}`);
+  }
+
+  return {
+    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    port,
+    tokenFile: tokens.file,
+    async stop() {
+      sockets.close(1001);
+      server.close();
+      await agents.stop();
+      journal.close();
+      lock[Symbol.dispose]();
+    },
+  };
+}
+
+function launch(
+  config: Config,
+  command: readonly string[],
+  { agent, record, marker }: { agent: Identity; record: AgentRecord; marker: string },
+): Launch {
+  const { task } = agent;
+  const spec = { ...task, session: record.session, resume: record.shown.resumed };
+  return {
+    command: [...command, ...spawnArguments(spec as Parameters<typeof spawnArguments>[0])],
+    cwd: task.cwd,
+    env: agentEnvironment({
+      from: config.agentEnvironment,
+      passEnv: config.passEnv,
+      run: marker,
+      ...(task.env && { task: task.env }),
+    }),
+  };
+}
+
+function listen(app: ReturnType<typeof httpApp>, { host, port }: Config): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = serve({ fetch: app.fetch, hostname: host, port }, () => resolve(server as Server));
+    server.on('error', reject);
+  });
+}
+
+/** To stderr: stdout belongs to the line that says where the gateway is. */
+function defaultLog(config: Config): Logger {
+  return pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
+}

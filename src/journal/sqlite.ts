@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { limits } from '../protocol/limits.ts';
+import { applyChange, keyLifeMs, type Statements } from './changes.ts';
+import {
+  type Commit,
+  CommitRefused,
+  type Journal,
+  JournalUnavailable,
+  type NewFact,
+  type RunRef,
+  type Scope,
+  type StoredFact,
+  type Verdict,
+} from './journal.ts';
+import { agentRow, inputLine, keptKey, permissionRow, readPage, runRow, scopeClause } from './rows.ts';
+import { tables } from './tables.ts';
+
+export type SqliteOptions = {
+  /** `full` survives a power cut; `normal` (default) any kill. */
+  sync?: 'normal' | 'full';
+  now?: () => number;
+};
+
+/** The journal on one SQLite file in WAL mode. One process at a time: the data directory's lock sees to that. */
+export class SqliteJournal implements Journal {
+  readonly epoch = randomBytes(9).toString('base64url');
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #now: () => number;
+  #head: number;
+  problem: string | undefined;
+
+  constructor(file: string, { sync = 'normal', now = Date.now }: SqliteOptions = {}) {
+    this.#now = now;
+    this.#db = new DatabaseSync(file);
+    this.#db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}; PRAGMA wal_autocheckpoint = 2000;`,
+    );
+    this.#db.exec(tables);
+    this.#head = Number(this.#one('SELECT seq FROM sqlite_sequence WHERE name = ?', 'facts')?.seq ?? 0);
+    this.#run('UPDATE epochs SET last = ? WHERE last IS NULL', this.#head);
+    this.#run('INSERT INTO epochs (id, began) VALUES (?, ?)', this.epoch, now());
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  async commit(commit: Commit): Promise<StoredFact[]> {
+    try {
+      this.#db.exec('BEGIN IMMEDIATE');
+      const facts = this.#carryOut(commit);
+      this.#db.exec('COMMIT');
+      this.#head = facts.at(-1)?.seq ?? this.#head;
+      this.problem = undefined;
+      return facts;
+    } catch (error) {
+      this.#rollBack();
+      const cause = translated(error);
+      if (cause instanceof JournalUnavailable)
+        this.problem = `the journal can't be written: ${cause.message}`;
+      throw cause;
+    }
+  }
+
+  #carryOut(commit: Commit): StoredFact[] {
+    if (commit.run) this.#advance(commit.run, commit.offsets);
+    const facts = commit.facts.map((fact, i) => this.#append(fact, i === commit.facts.length - 1));
+    const seqs = facts.map(({ seq }) => seq);
+    for (const change of commit.changes) applyChange(this.#sql, change, seqs);
+    return facts;
+  }
+
+  #append({ tree, data, ...rest }: NewFact, ends: boolean): StoredFact {
+    const head = JSON.stringify(rest).slice(1, -1);
+    const large = Buffer.byteLength(data) > limits.maxEventBytes;
+    const { lastInsertRowid } = this.#run(
+      'INSERT INTO facts (tree, head, data, size, large, ends) VALUES (?, ?, ?, ?, ?, ?)',
+      tree,
+      head,
+      data,
+      data.length,
+      Number(large),
+      Number(ends),
+    );
+    return { seq: Number(lastInsertRowid), tree, head, data: large ? null : data, size: data.length };
+  }
+
+  /** First of all, as the same commit may close the run that it acts for. */
+  #advance({ agent, run }: RunRef, offsets: Commit['offsets']): void {
+    const row = this.#one('SELECT facts_to FROM runs WHERE agent = ? AND run = ? AND open = 1', agent, run);
+    if (!row) throw new CommitRefused('run_closed', `${agent} run ${run}`);
+    if (!offsets) return;
+    if (row.facts_to !== offsets.expect) throw new CommitRefused('stale', `${agent} run ${run} offsets`);
+    this.#run(
+      'UPDATE runs SET facts_to = ?, text_from = ? WHERE agent = ? AND run = ?',
+      offsets.factsTo,
+      offsets.textFrom,
+      agent,
+      run,
+    );
+  }
+
+  async judge(cursor: { epoch: string; seq: number }): Promise<Verdict> {
+    const row = this.#one('SELECT last FROM epochs WHERE id = ?', cursor.epoch);
+    if (!row) return { verdict: 'reset', reason: 'epoch' };
+    if (cursor.seq > Number(row.last ?? this.#head)) return { verdict: 'reset', reason: 'ahead' };
+    return { verdict: 'ok' };
+  }
+
+  async read(scope: Scope, after: number, maxBytes: number) {
+    const { where, values } = scopeClause(scope, 'tree');
+    const rows = this.#prepare(
+      `SELECT seq, tree, head, size, ends, CASE large WHEN 1 THEN NULL ELSE data END AS data
+       FROM facts WHERE seq > ? AND ${where} ORDER BY seq`,
+    ).iterate(after, ...values);
+    return readPage(rows, this.#head, maxBytes);
+  }
+
+  async fact(seq: number) {
+    const row = this.#one(
+      'SELECT f.tree, f.data, a.owner FROM facts f JOIN agents a ON a.id = f.tree WHERE f.seq = ?',
+      seq,
+    );
+    return row && { tree: String(row.tree), owner: String(row.owner), data: String(row.data) };
+  }
+
+  async agent(id: string) {
+    const row = this.#one('SELECT * FROM agents WHERE id = ?', id);
+    return row && agentRow(row);
+  }
+
+  async snapshot(scope: Scope, { live } = { live: false }) {
+    const { where, values } = scopeClause(scope, 'tree');
+    const working = 'tree IN (SELECT a.tree FROM runs r JOIN agents a ON a.id = r.agent WHERE r.open = 1)';
+    const agents = this.#all(
+      `SELECT * FROM agents WHERE ${where} ${live ? `AND ${working}` : ''} ORDER BY seq`,
+      ...values,
+    );
+    const permissions = this.#all(
+      `SELECT * FROM permissions WHERE settled IS NULL AND ${where} ORDER BY seq`,
+      ...values,
+    );
+    return { seq: this.#head, agents: agents.map(agentRow), permissions: permissions.map(permissionRow) };
+  }
+
+  async permission(id: string) {
+    const row = this.#one('SELECT * FROM permissions WHERE id = ?', id);
+    return row && permissionRow(row);
+  }
+
+  async permissions(scope: Scope, limit: number, before = Number.MAX_SAFE_INTEGER) {
+    const { where, values } = scopeClause(scope, 'tree');
+    return this.#all(
+      `SELECT * FROM permissions WHERE settled IS NULL AND seq < ? AND ${where} ORDER BY seq DESC LIMIT ?`,
+      before,
+      ...values,
+      limit,
+    ).map(permissionRow);
+  }
+
+  async key(owner: string, method: string, key: string) {
+    const row = this.#one(
+      'SELECT * FROM keys WHERE owner = ? AND method = ? AND key = ? AND at > ?',
+      owner,
+      method,
+      key,
+      this.#now() - keyLifeMs,
+    );
+    return row && keptKey(row);
+  }
+
+  async content(agent: string, id: string) {
+    return this.#one('SELECT content FROM contents WHERE agent = ? AND id = ?', agent, id)?.content as
+      | string
+      | undefined;
+  }
+
+  async run({ agent, run }: RunRef) {
+    const row = this.#one('SELECT * FROM runs WHERE agent = ? AND run = ?', agent, run);
+    return row && runRow(row);
+  }
+
+  async openRuns() {
+    return this.#all('SELECT * FROM runs WHERE open = 1 ORDER BY agent, run').map(runRow);
+  }
+
+  async inputs({ agent, run }: RunRef, after: number) {
+    return this.#all(
+      'SELECT * FROM inputs WHERE agent = ? AND run = ? AND ends > ? ORDER BY begins',
+      agent,
+      run,
+      after,
+    ).map(inputLine);
+  }
+
+  close(): void {
+    if (!this.#db.isOpen) return;
+    try {
+      this.#run('UPDATE epochs SET last = ? WHERE id = ?', this.#head, this.epoch);
+    } catch (error) {
+      // The next start writes it; a full disk must not keep us from closing.
+      if (!(translated(error) instanceof JournalUnavailable)) throw error;
+    } finally {
+      this.#db.close();
+    }
+  }
+
+  #rollBack(): void {
+    if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #run(sql: string, ...values: SQLInputValue[]) {
+    return this.#prepare(sql).run(...values);
+  }
+
+  #one(sql: string, ...values: SQLInputValue[]) {
+    return this.#prepare(sql).get(...values);
+  }
+
+  #all(sql: string, ...values: SQLInputValue[]) {
+    return this.#prepare(sql).all(...values);
+  }
+
+  readonly #sql: Statements = {
+    run: (sql, ...values) => Number(this.#run(sql, ...values).changes),
+    get: (sql, ...values) => this.#one(sql, ...values),
+  };
+}
+
+/** SQLite's primary result codes that mean "not now": IOERR, FULL, BUSY, READONLY, CANTOPEN, NOMEM. */
+const unavailable = new Set([5, 7, 8, 10, 13, 14]);
+
+function translated(error: unknown): unknown {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  return unavailable.has(code) ? new JournalUnavailable((error as Error).message, { cause: error }) : error;
+}

@@ -1,0 +1,154 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Log } from '../agents/ports.ts';
+import type { Principal } from '../agents/principal.ts';
+import type { Doorkeeper } from '../http/doorkeeper.ts';
+import { type CloseCodeNumber, closeCodes } from '../protocol/close-codes.ts';
+import type { Encoding } from '../protocol/codec.ts';
+import { defaultHeartbeatMs, limits, noProgressMs, pongTimeoutMs } from '../protocol/limits.ts';
+import { parseOffer } from '../protocol/subprotocols.ts';
+import { Connection } from './connection.ts';
+import type { World } from './methods.ts';
+
+const path = '/v1/ws';
+
+export type SocketsOptions = {
+  world: World;
+  doorkeeper: Doorkeeper;
+  log: Log;
+  version: string;
+  claudeVersion(): string | null;
+  heartbeatMs?: number;
+};
+
+/** All sockets: the upgrade, their heartbeat and their end. */
+export class Sockets {
+  readonly #options: SocketsOptions;
+  readonly #heartbeatMs: number;
+  readonly #server: WebSocketServer;
+  readonly #connections = new Set<Connection>();
+
+  constructor(options: SocketsOptions) {
+    this.#options = options;
+    this.#heartbeatMs = options.heartbeatMs ?? defaultHeartbeatMs;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      maxPayload: limits.maxFrameBytes,
+      perMessageDeflate: false,
+      handleProtocols: (names) => {
+        const offer = parseOffer(names);
+        return offer.kind === 'chosen'
+          ? offer.name
+          : ([...names].find((name) => !/^spawngate\.(bearer|ticket)\./.test(name)) ?? false);
+      },
+    });
+  }
+
+  attach(server: Server): void {
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on('error', (error) => this.#options.log.info({ err: error }, 'an upgrade failed'));
+      const refusal = this.#refusalOf(request);
+      if (refusal) return refuse(socket, refusal);
+      this.#server.handleUpgrade(request, socket, head, (accepted) => this.#accept(accepted, request));
+    });
+  }
+
+  /** Every socket is told, then closed; agents go on. */
+  close(code: CloseCodeNumber): void {
+    for (const connection of this.#connections) {
+      connection.notify('goodbye', { reason: closeCodes[code].reason, reconnect: closeCodes[code].comeBack });
+      connection.close(code);
+    }
+    this.#server.close();
+  }
+
+  #refusalOf(request: IncomingMessage): string | undefined {
+    const { doorkeeper } = this.#options;
+    if (new URL(request.url ?? '/', 'http://any').pathname !== path) return '404 Not Found';
+    if (!doorkeeper.letsIn(request.headers)) return '403 Forbidden';
+    const { authorization } = request.headers;
+    // A browser can't see a 401, so its bad token is told by a close code.
+    if (authorization !== undefined && !doorkeeper.principalOf(authorization)) return '401 Unauthorized';
+    const offer = parseOffer(request.headers['sec-websocket-protocol']);
+    if (authorization === undefined && offer.kind === 'none') return '401 Unauthorized';
+    return undefined;
+  }
+
+  #accept(socket: WebSocket, request: IncomingMessage): void {
+    const { doorkeeper } = this.#options;
+    const offer = parseOffer(request.headers['sec-websocket-protocol']);
+    const close = (code: CloseCodeNumber) => {
+      socket.on('error', () => socket.terminate());
+      socket.close(code, closeCodes[code].reason);
+    };
+    if (offer.kind === 'unsupported') return close(4504);
+    const bearer = offer.kind === 'chosen' ? offer.token : undefined;
+    const principal =
+      doorkeeper.principalOf(request.headers.authorization) ??
+      (bearer === undefined ? undefined : doorkeeper.principalOfToken(bearer));
+    if (!principal) return close(4501);
+    this.#serve(socket, offer.kind === 'chosen' ? offer.encoding : 'json', principal);
+  }
+
+  #serve(socket: WebSocket, encoding: Encoding, principal: Principal): void {
+    const { world, log, version, claudeVersion } = this.#options;
+    const connection = new Connection(socket, encoding, { principal, world, log });
+    this.#connections.add(connection);
+    const stop = this.#beat(socket, connection);
+    socket.on('close', () => {
+      stop();
+      this.#connections.delete(connection);
+    });
+    connection.notify('welcome', {
+      server: 'spawngate',
+      version,
+      epoch: world.journal.epoch,
+      head: world.journal.head,
+      principal: principal.name,
+      scopes: [...principal.scopes],
+      heartbeatMs: this.#heartbeatMs,
+      claude: { version: claudeVersion() },
+      limits,
+    });
+  }
+
+  /** A ping and a heartbeat at each interval; any progress is life. Gives what ends its timers. */
+  #beat(socket: WebSocket, connection: Connection): () => void {
+    let heard = performance.now();
+    let stuck = { taken: -1, since: performance.now() };
+    let pong: NodeJS.Timeout | undefined;
+    const alive = () => {
+      heard = performance.now();
+    };
+    socket.on('pong', alive).on('message', alive).on('ping', alive);
+    const beat = () => {
+      connection.notify('heartbeat', { through: connection.through });
+      socket.ping();
+      const asked = performance.now();
+      const before = connection.progress.taken;
+      pong = setTimeout(() => {
+        if (heard < asked && connection.progress.taken === before && !connection.progress.waiting)
+          socket.terminate();
+      }, pongTimeoutMs);
+    };
+    const watch = () => {
+      const { taken, waiting } = connection.progress;
+      if (!waiting || taken !== stuck.taken) stuck = { taken, since: performance.now() };
+      // A close frame would wait behind all the rest, and keep the memory.
+      else if (performance.now() - stuck.since > noProgressMs) socket.terminate();
+    };
+    // Jittered, so that a thousand clients of a restart don't beat as one.
+    const beats = setInterval(beat, this.#heartbeatMs * (0.9 + Math.random() * 0.1));
+    const watches = setInterval(watch, noProgressMs / 10);
+    return () => {
+      clearInterval(beats);
+      clearInterval(watches);
+      clearTimeout(pong);
+    };
+  }
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}

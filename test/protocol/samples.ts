@@ -1,0 +1,148 @@
+import type { Fact } from '../../src/protocol/events.ts';
+import type { MethodName, Params } from '../../src/protocol/methods.ts';
+
+/** Valid parameters of every method, as full as they get. */
+export const params: { [M in MethodName]: Params<M> } = {
+  'task.start': {
+    prompt: [
+      { type: 'text', text: 'Look 👀', cache_control: { type: 'ephemeral' } },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+    ],
+    parent: 'a1',
+    env: { API_BASE: 'http://x' },
+    cwd: '/work',
+    name: 'tests',
+    model: 'claude-opus-4-5[1m]',
+    permissionMode: 'approve',
+    skipPermissions: false,
+    keepOpen: true,
+    completionPhrase: 'ALL DONE',
+    priority: 'high',
+    type: 'explore',
+    successCriteria: 'green',
+    outputFormat: 'markdown',
+    dependsOn: ['a0'],
+    contextFiles: ['docs/x.md'],
+    limits: {
+      timeoutMinutes: 0.5,
+      maxCostUsd: 0.1,
+      maxTokens: 1,
+      maxTurns: 1,
+      idleMinutes: 1,
+      permissionMinutes: 1,
+    },
+    allowedTools: ['Bash(npm test *)'],
+    disallowedTools: ['WebFetch'],
+    appendSystemPrompt: 'Be brief.',
+    allowCommands: true,
+    spawnTags: true,
+    onCrash: 'fail',
+    onDisconnect: { cancelAfterMs: 0 },
+    subscribe: { deltas: false },
+    key: 'k',
+  },
+  'task.send': { agent: 'a', content: 'more', steer: true, key: 'k' },
+  'task.interrupt': { agent: 'a', turn: 2, key: 'k' },
+  'task.cancel': { agent: 'a', reason: 'no need', key: 'k' },
+  'task.close': { agent: 'a', key: 'k' },
+  'task.resume': { agent: 'a', prompt: 'go on', subscribe: true, key: 'k' },
+  'task.configure': { agent: 'a', model: 'haiku', permissionMode: 'plan', key: 'k' },
+  'agent.get': { agent: 'a' },
+  'agent.list': { tree: 'a', parent: 'a', state: ['running', 'idle'], limit: 500, before: 7 },
+  'agent.result': { agent: 'a' },
+  'tree.subscribe': { tree: '*', after: { epoch: 'e', seq: 0 }, deltas: false },
+  'tree.unsubscribe': { tree: 'a' },
+  'tree.get': { tree: 'a' },
+  'event.get': { seq: 9, from: 0 },
+  'permission.list': { tree: 'a', limit: 1, before: 0 },
+  'permission.answer': {
+    permission: 'p',
+    behavior: 'allow',
+    updatedInput: { command: 'ls' },
+    message: 'fine',
+    interrupt: false,
+    remember: 'agent',
+    rule: 'Bash(ls *)',
+    answers: { 'Which?': 'Blue', 'Sizes?': ['S', 'M'] },
+    key: 'k',
+  },
+  ping: {},
+};
+
+const usage = { inputTokens: 1, outputTokens: 2, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 };
+const spending = { usage, costUsd: 0.25, atLeast: true };
+const envelope = { at: 1_764_500_000_000, agent: 'a', turn: 1 };
+
+/** One fact of every type. */
+export const facts: Fact[] = [
+  {
+    ...envelope,
+    seq: 1,
+    type: 'agent.created',
+    data: { path: ['a'], task: { prompt: 'hi', envNames: ['X'] } },
+  },
+  {
+    ...envelope,
+    seq: 2,
+    type: 'agent.state',
+    data: { state: 'failed', reason: 'cwd_missing', exitCode: 1, run: 1 },
+  },
+  { ...envelope, seq: 3, type: 'agent.usage', data: { ...spending, subtree: { agents: 1, ...spending } } },
+  {
+    ...envelope,
+    seq: 4,
+    type: 'agent.notice',
+    data: { code: 'clamped', message: 'lowered', asked: 500, given: 120 },
+  },
+  {
+    ...envelope,
+    seq: 5,
+    message: 'm',
+    block: 0,
+    type: 'message',
+    data: { type: 'assistant', message: { id: 'm' } },
+  },
+  {
+    ...envelope,
+    seq: 6,
+    type: 'message.queued',
+    data: { id: 'q', from: 'me', content: 'more', position: 1 },
+  },
+  { ...envelope, seq: 7, type: 'message.consumed', data: { id: 'q', turn: 2 } },
+  { ...envelope, seq: 8, type: 'message.dropped', data: { id: 'q', reason: 'failed' } },
+  {
+    ...envelope,
+    seq: 9,
+    type: 'permission.requested',
+    data: {
+      permission: 'p',
+      path: ['a'],
+      kind: 'tool',
+      tool: 'Bash',
+      input: { command: 'ls' },
+      suggestions: [],
+    },
+  },
+  {
+    ...envelope,
+    seq: 10,
+    type: 'permission.resolved',
+    data: { permission: 'p', outcome: 'allowed', by: 'me' },
+  },
+  { ...envelope, seq: 11, type: 'permission.voided', data: { permission: 'p' } },
+  { ...envelope, seq: 12, type: 'agent.progress', data: { phase: 'half', percent: 50 } },
+  {
+    ...envelope,
+    seq: 13,
+    type: 'agent.budget',
+    data: { what: 'cost', level: 'warning', used: 0.8, limit: 1, of: 'tree' },
+  },
+  { ...envelope, seq: 14, type: 'agent.mail', data: { from: 'a', to: 'b', id: 'l', content: 'hello' } },
+  {
+    ...envelope,
+    seq: 15,
+    type: 'agent.result',
+    data: { state: 'completed', text: 'done', ...spending, turns: 2 },
+  },
+  { ...envelope, seq: 16, type: 'agent.stderr', data: { lines: ['Error: x'] } },
+];
