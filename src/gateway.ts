@@ -6,8 +6,10 @@ import { serve } from '@hono/node-server';
 import { type Logger, pino } from 'pino';
 import { Agents } from './agents/agents.ts';
 import type { Identity } from './agents/draft.ts';
+import { modeOf } from './agents/modes.ts';
 import type { Ports } from './agents/ports.ts';
 import type { AgentRecord } from './agents/record.ts';
+import { instructions } from './agents/task.ts';
 import { claudeVersion, findClaude, spawnArguments } from './claude/command.ts';
 import { agentEnvironment } from './claude/environment.ts';
 import type { Launch } from './claude/run.ts';
@@ -36,6 +38,7 @@ export const version: string = JSON.parse(
 ).version;
 
 /** Builds all of it from the configuration: lock, journal, agents, doors; and serves once every spool is read. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one list of all that there is, in the order it is built
 export async function startGateway(config: Config, log: Logger = defaultLog(config)): Promise<Gateway> {
   if (config.fault) armFault(config.fault);
   const lock = lockDataDirectory(config.data);
@@ -54,6 +57,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
       new SpooledRun(join(config.data, 'spools', agent, 'runs', String(run)), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
     publish: (tree, events) => head.publish(tree, events),
+    isWatched: (agent) => head.isWatched(agent),
   };
   const agents = new Agents(ports, {
     roots: config.root,
@@ -113,9 +117,18 @@ function launch(
   { agent, record, marker }: { agent: Identity; record: AgentRecord; marker: string },
 ): Launch {
   const { task } = agent;
-  const spec = { ...task, session: record.session, resume: record.shown.resumed };
+  const appendSystemPrompt = instructions(task);
+  const args = spawnArguments({
+    session: record.session,
+    resume: record.shown.resumed,
+    model: record.settings.model ?? task.model,
+    permissionMode: modeOf({ agent, record }),
+    allowedTools: [...(task.allowedTools ?? []), ...record.rules],
+    disallowedTools: task.disallowedTools,
+    appendSystemPrompt,
+  });
   return {
-    command: [...command, ...spawnArguments(spec as Parameters<typeof spawnArguments>[0])],
+    command: [...command, ...args],
     cwd: task.cwd,
     env: agentEnvironment({
       from: config.agentEnvironment,

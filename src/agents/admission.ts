@@ -2,19 +2,20 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { RequestError } from '../protocol/errors.ts';
 import type { Params } from '../protocol/methods.ts';
+import { demandMode, type ModeRules } from './modes.ts';
 
 /** What the operator allows. Paths are absolute. */
-export type Rules = {
+export type Rules = ModeRules & {
   roots: readonly string[];
   /** Where agents have their own folders. */
   cases: string;
-  allowBypass: boolean;
-  allowSkipPermissions: boolean;
 };
 
 /** The one door for a new agent: gives its working directory, or refuses with the rule. */
 export function admit(params: Params<'task.start'>, id: string, rules: Rules): string {
-  admitMode(params, rules);
+  const { skipPermissions, permissionMode = 'default' } = params;
+  demandMode(skipPermissions ? 'skipPermissions' : permissionMode, rules);
+  demandServed(params);
   if (params.cwd === undefined) return ownFolder(id, rules);
   const cwd = resolved(params.cwd);
   if (!cwd || !statSync(cwd).isDirectory()) {
@@ -29,18 +30,27 @@ export function admit(params: Params<'task.start'>, id: string, rules: Rules): s
   return cwd;
 }
 
-function admitMode({ permissionMode, skipPermissions }: Params<'task.start'>, rules: Rules): void {
-  const skips =
-    skipPermissions || permissionMode === 'skipPermissions' || permissionMode === 'bypassPermissions';
-  if (skips && !rules.allowSkipPermissions) {
-    throw refused(
-      'skip_permissions',
-      'skipPermissions is off. The operator allows it with --allow-skip-permissions.',
-    );
-  }
-  if (permissionMode === 'bypass' && !rules.allowBypass) {
-    throw refused('bypass', 'Mode bypass is off. The operator allows it with --allow-bypass.');
-  }
+/** What can't be honoured is refused, not ignored. */
+function demandServed({
+  parent,
+  dependsOn,
+  contextFiles,
+  spawnTags,
+  limits = {},
+}: Params<'task.start'>): void {
+  const { timeoutMinutes, maxTokens, maxCostUsd, maxTurns } = limits;
+  const asked = {
+    parent,
+    dependsOn,
+    contextFiles,
+    spawnTags,
+    timeoutMinutes,
+    maxTokens,
+    maxCostUsd,
+    maxTurns,
+  };
+  const [name] = Object.entries(asked).find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (name) throw refused('not_served', `This gateway does not serve ${name} yet. Leave it out.`);
 }
 
 function ownFolder(id: string, { cases }: Rules): string {

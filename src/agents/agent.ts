@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LiveText } from '../claude/live-text.ts';
 import type { RunEnd } from '../claude/run.ts';
 import { faultPoint } from '../fault.ts';
 import {
@@ -13,8 +12,12 @@ import {
 import type { Content } from '../protocol/content.ts';
 import type { Delta } from '../protocol/events.ts';
 import { Draft, type Identity } from './draft.ts';
+import { endIdle, isSilent } from './due.ts';
+import { end } from './ending.ts';
+import { deliver, nextMessage } from './messages.ts';
 import { OpenRun } from './open-run.ts';
 import { hear } from './output.ts';
+import { expireOverdue } from './permissions.ts';
 import type { Ports } from './ports.ts';
 import type { AgentRecord } from './record.ts';
 import { continueMessage, openRun, processEnded, replaceSilentMessage } from './resume.ts';
@@ -25,8 +28,6 @@ import type { Outgoing } from './turns.ts';
 
 /** How long a process may take for each step of its end. */
 const graceMs = 1_500;
-/** A resumed CLI that says nothing for so long after it is ready has dropped the message. */
-const silenceMs = 10_000;
 /** The pause after which what failed on a full disk is tried again. */
 const retryMs = 500;
 
@@ -38,7 +39,7 @@ const retryMs = 500;
 export class Agent {
   readonly identity: Identity;
   readonly #ports: Ports;
-  readonly #closed: () => void;
+  readonly #closed = Promise.withResolvers<void>();
   readonly #serial = new Serial();
   #record: AgentRecord;
   #version: number;
@@ -47,15 +48,28 @@ export class Agent {
   #open: OpenRun | undefined;
   #woken = false;
   #stopped = false;
+  #wasWatched: boolean;
+  #leftAt = Number.POSITIVE_INFINITY;
 
-  /** `closed` is called when its last run is closed and nothing is left to do. */
-  constructor(row: AgentRow, path: string[], ports: Ports, closed: () => void) {
+  /** `wasWatched`: somebody may have subscribed before, so that their absence counts. */
+  constructor(row: AgentRow, path: string[], ports: Ports, wasWatched: boolean) {
     const { id, tree, owner } = row;
     this.identity = { id, tree, owner, path, task: JSON.parse(row.task) as StoredTask };
     this.#record = JSON.parse(row.record) as AgentRecord;
     this.#version = row.version;
     this.#ports = ports;
-    this.#closed = closed;
+    this.#wasWatched = wasWatched;
+  }
+
+  /** Resolves when its last run is closed and nothing is left to do. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /** It has ended and doesn't go on by itself. */
+  get isOver(): boolean {
+    const { state } = this.#record;
+    return isEnded(state) && !(state.is === 'interrupted' && state.resuming);
   }
 
   /** Unfinished text, each block from position 0. */
@@ -91,6 +105,7 @@ export class Agent {
         throw error;
       }
       this.#reconcile();
+      this.#wake();
       return outcome;
     });
   }
@@ -122,7 +137,7 @@ export class Agent {
       // One chunk, then whoever waits has a turn.
       if (await this.#readOn(open)) return this.#wake();
       if (end) await this.#processEnded(open, end);
-      else await this.#breakSilence(open);
+      else await this.#care(open);
       this.#reconcile();
     } catch (error) {
       const level = error instanceof JournalUnavailable ? 'warn' : 'error';
@@ -157,10 +172,9 @@ export class Agent {
     return new Draft({
       agent: this.identity,
       record: this.#record,
-      live: this.#open?.live ?? new LiveText(),
       text: this.#text,
-      inputTo: this.#open?.inputTo ?? 0,
       at: this.#ports.now(),
+      run: this.#open,
     });
   }
 
@@ -179,10 +193,7 @@ export class Agent {
     this.#version += 1;
     this.#record = draft.record;
     this.#text = draft.text;
-    if (this.#open) {
-      this.#open.inputTo = draft.inputTo;
-      this.#open.unwritten.push(...draft.lines);
-    }
+    this.#open?.place(draft.lines, draft.inputTo);
     faultPoint('commit-to-flush');
     this.#publish(draft, facts);
   }
@@ -199,15 +210,35 @@ export class Agent {
     await this.#commit(draft);
   }
 
-  async #breakSilence(open: OpenRun): Promise<void> {
-    const { resumed, ready, init } = this.#record.shown;
-    if (!resumed || !ready || init) return;
-    open.silentSince ??= performance.now();
-    if (performance.now() - open.silentSince < silenceMs) return;
-    open.silentSince = performance.now();
+  /** What is due by now: answers, waiting messages, the end of those that nobody needs. */
+  async #care(open: OpenRun): Promise<void> {
     const draft = this.#draft();
-    replaceSilentMessage(draft);
+    const message = nextMessage(draft.record);
+    if (message) deliver(draft, { id: message.id, content: await this.#content(message.id) });
+    expireOverdue(draft);
+    endIdle(draft);
+    if (this.#isAbandoned(draft)) end(draft, { is: 'cancelled', detail: 'The last subscriber has gone.' });
+    if (isSilent(open, draft.record)) replaceSilentMessage(draft);
     if (!this.#isEmpty(draft)) await this.#commit(draft);
+  }
+
+  /** Whether the task is to end without its owner's subscribers, and they have been gone for long enough. */
+  #isAbandoned(draft: Draft): boolean {
+    const { onDisconnect = 'continue' } = this.identity.task;
+    if (onDisconnect === 'continue' || draft.hasEnded) return false;
+    if (this.#ports.isWatched(this.identity)) {
+      this.#leftAt = Number.POSITIVE_INFINITY;
+      this.#wasWatched = true;
+    } else if (this.#wasWatched) {
+      this.#leftAt = Math.min(this.#leftAt, performance.now());
+    }
+    return performance.now() - this.#leftAt >= onDisconnect.cancelAfterMs;
+  }
+
+  async #content(id: string): Promise<Content> {
+    const content = await this.#ports.journal.content(this.identity.id, id);
+    if (content === undefined) throw new Error(`the content of message ${id} is not in the journal`);
+    return JSON.parse(content) as Content;
   }
 
   /** Whole lines that no byte was written of, and that became pointless while nobody was there. */
@@ -269,7 +300,7 @@ export class Agent {
     this.#open = undefined;
     open.close();
     open.run.remove();
-    if (!opened) return this.#closed();
+    if (!opened) return this.#closed.resolve();
     this.#open = await OpenRun.takeUp(opened, this.#ports);
     this.#goOn(this.#open);
   }

@@ -1,22 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { LiveText } from '../claude/live-text.ts';
-import type { RunRow } from '../journal/journal.ts';
+import { CommitRefused, type RunRow } from '../journal/journal.ts';
+import type { AgentStateName } from '../protocol/agent.ts';
+import type { Content } from '../protocol/content.ts';
 import { RequestError } from '../protocol/errors.ts';
 import type { Delta } from '../protocol/events.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import { admit, type Rules } from './admission.ts';
 import { Agent } from './agent.ts';
-import { decisionOf, settledOutcome } from './answer.ts';
+import { decisionOf, settledOutcome, takeAnswer } from './answer.ts';
+import { configure } from './configure.ts';
 import { Draft } from './draft.ts';
-import { end } from './ending.ts';
+import { cancel, complete } from './ending.ts';
 import { type Call, type Keep, keyed } from './keys.ts';
-import { answered } from './permissions.ts';
+import { queueMessage } from './messages.ts';
 import type { Ports } from './ports.ts';
 import { type Principal, reaches } from './principal.ts';
-import { freshRecord } from './record.ts';
-import { openRun } from './resume.ts';
-import { storedTask, taskView } from './task.ts';
-import { holdOwnMessage } from './turns.ts';
+import { type AgentRecord, freshRecord } from './record.ts';
+import { openRun, reopen } from './resume.ts';
+import { type StoredTask, storedTask, taskView } from './task.ts';
+import { holdOwnMessage, interrupt } from './turns.ts';
 
 /** All agents that have an open run, and what clients may have done with them. */
 export class Agents {
@@ -32,7 +34,7 @@ export class Agents {
   /** Takes up every open run: to be awaited before anybody is served. */
   async restart(): Promise<void> {
     const runs = await this.#ports.journal.openRuns();
-    await Promise.all(runs.map((row) => this.#takeUp(row)));
+    await Promise.all(runs.map((row) => this.#takeUp(row, true)));
   }
 
   /** Lets go of all agents; they work on. */
@@ -59,15 +61,9 @@ export class Agents {
     const id = randomUUID();
     const cwd = admit(params, id, this.#rules);
     const task = storedTask(params, cwd);
+    demandNoCommand(task, params.prompt);
     const agent = { id, tree: id, owner: principal.owner, path: [id], task };
-    const draft = new Draft({
-      agent,
-      record: freshRecord(randomUUID()),
-      live: new LiveText(),
-      text: '',
-      inputTo: 0,
-      at: this.#ports.now(),
-    });
+    const draft = new Draft({ agent, record: freshRecord(randomUUID()), text: '', at: this.#ports.now() });
     const name = task.name !== undefined && { name: task.name };
     const created = draft.fact('agent.created', { path: agent.path, ...name, task: taskView(task) });
     const run = openRun(
@@ -100,58 +96,156 @@ export class Agents {
       const agent = this.#working.get(params.agent);
       if (!agent) return { cancelled: [] };
       return agent.act((draft) => {
-        const open = !draft.hasEnded;
-        end(draft, { is: 'cancelled', ...(params.reason && { detail: params.reason }) });
+        const open = !draft.hasEnded || !agent.isOver;
+        cancel(draft, params.reason);
         return { cancelled: open ? [params.agent] : [] };
       }, keep);
     });
   }
 
-  answer(principal: Principal, params: Params<'permission.answer'>): Promise<Result<'permission.answer'>> {
-    const call = { principal, method: 'permission.answer', params };
+  send(principal: Principal, params: Params<'task.send'>): Promise<Result<'task.send'>> {
+    const { content, steer } = params;
+    return this.#act('task.send', principal, params, (draft) => {
+      demandNoCommand(draft.agent.task, content);
+      return queueMessage(draft, { from: principal.name, content, steer });
+    });
+  }
+
+  interrupt(principal: Principal, params: Params<'task.interrupt'>): Promise<Result<'task.interrupt'>> {
+    return this.#act('task.interrupt', principal, params, (draft) => {
+      const open = draft.turn?.number;
+      if (params.turn !== undefined && open !== undefined && params.turn !== open) {
+        const words = `Turn ${open} is open, not ${params.turn}. Look again, then decide.`;
+        throw new RequestError('stale_turn', words, { turn: open });
+      }
+      return { interrupted: interrupt(draft) };
+    });
+  }
+
+  close(principal: Principal, params: Params<'task.close'>): Promise<Result<'task.close'>> {
+    return this.#act('task.close', principal, params, (draft) => {
+      if (draft.turn) draft.record.closing = true;
+      else complete(draft);
+      return { state: draft.record.state.is };
+    });
+  }
+
+  configure(principal: Principal, params: Params<'task.configure'>): Promise<Result<'task.configure'>> {
+    return this.#act('task.configure', principal, params, (draft) => configure(draft, params, this.#rules));
+  }
+
+  /** A new run of an agent that has ended. */
+  resume(principal: Principal, params: Params<'task.resume'>): Promise<Result<'task.resume'>> {
+    const call = { principal, method: 'task.resume', params: withoutSubscribe(params) };
     return this.#keyed(call, async (keep) => {
+      await this.#demand(principal, params.agent);
+      const working = this.#working.get(params.agent);
+      if (working && !working.isOver) throw goesOn(params.agent);
+      await working?.closed;
+      return this.#reopen(principal, params, keep);
+    });
+  }
+
+  async #reopen(
+    principal: Principal,
+    params: Params<'task.resume'>,
+    keep: Keep,
+  ): Promise<Result<'task.resume'>> {
+    const row = await this.#ports.journal.agent(params.agent);
+    if (!row || this.#working.has(row.id)) throw goesOn(params.agent);
+    const task = JSON.parse(row.task) as StoredTask;
+    const agent = { id: row.id, tree: row.tree, owner: row.owner, path: [row.id], task };
+    const record = JSON.parse(row.record) as AgentRecord;
+    const draft = new Draft({ agent, record, text: '', at: this.#ports.now() });
+    const run = reopen(draft, principal.name, params.prompt);
+    const resumed = { agent: row.id, tree: row.tree, state: draft.record.state.is };
+    const commit = draft.commit([draft.update(row.version), ...keep(resumed)]);
+    const facts = await this.#ports.journal.commit(commit).catch((error: unknown) => {
+      // Somebody else resumed it a moment before.
+      throw error instanceof CommitRefused && error.rule === 'stale' ? goesOn(row.id) : error;
+    });
+    this.#ports.publish(agent, draft.events(facts));
+    await this.#takeUp(run);
+    return resumed;
+  }
+
+  answer(principal: Principal, params: Params<'permission.answer'>): Promise<Result<'permission.answer'>> {
+    return this.#keyed({ principal, method: 'permission.answer', params }, async (keep) => {
       const row = await this.#ports.journal.permission(params.permission);
       if (!row || !reaches(principal, row.owner)) throw notFound('permission', params.permission);
-      const { decision, resolved } = decisionOf(params, row, principal.name);
-      if (row.settled) return settledOutcome(resolved, row.settled);
-      const agent = this.#working.get(row.agent);
-      const outcome = await agent?.act(
-        (draft) => {
-          // Another answer may have come while this step waited for its place.
-          if (!draft.record.asks[row.requestId]) return undefined;
-          answered(draft, row.requestId, decision, resolved);
-          return { outcome: resolved.outcome };
-        },
+      const decided = decisionOf(params, row, principal);
+      if (row.settled) return settledOutcome(decided.resolved, row.settled);
+      const outcome = await this.#working.get(row.agent)?.act(
+        // Another answer may have come while this step waited for its place.
+        (draft) => (draft.record.asks[row.requestId] ? takeAnswer(draft, row.requestId, decided) : undefined),
         (done) => (done ? keep(done) : []),
       );
       if (outcome) return outcome;
       const settled = (await this.#ports.journal.permission(row.id))?.settled;
       if (!settled) throw new Error(`permission ${row.id} is open, but its agent does not ask`);
-      return settledOutcome(resolved, settled);
+      return settledOutcome(decided.resolved, settled);
     });
   }
 
-  async #demand(principal: Principal, id: string): Promise<void> {
+  /** A keyed step of an agent that has not ended. */
+  #act<T extends object>(
+    method: string,
+    principal: Principal,
+    params: { agent: string; key?: string | undefined },
+    decide: (draft: Draft) => T,
+  ): Promise<T> {
+    return this.#keyed({ principal, method, params }, async (keep) => {
+      const state = await this.#demand(principal, params.agent);
+      const agent = this.#working.get(params.agent);
+      if (!agent) throw notRunning(params.agent, state);
+      return agent.act((draft) => {
+        if (agent.isOver) throw notRunning(params.agent, draft.record.state.is);
+        return decide(draft);
+      }, keep);
+    });
+  }
+
+  async #demand(principal: Principal, id: string): Promise<AgentStateName> {
     const row = await this.#ports.journal.agent(id);
     if (!row || !reaches(principal, row.owner)) throw notFound('agent', id);
+    return row.state;
   }
 
   #keyed<T extends object>(call: Call, carryOut: (keep: Keep) => Promise<T>): Promise<T> {
     return keyed(this.#ports.journal, call, this.#ports.now(), carryOut);
   }
 
-  async #takeUp(row: RunRow): Promise<void> {
+  async #takeUp(row: RunRow, wasWatched = false): Promise<void> {
     const agentRow = await this.#ports.journal.agent(row.agent);
     if (!agentRow) throw new Error(`run ${row.run} of ${row.agent} has no agent`);
-    const agent = new Agent(agentRow, [row.agent], this.#ports, () => this.#working.delete(row.agent));
+    const agent = new Agent(agentRow, [row.agent], this.#ports, wasWatched);
     this.#working.set(row.agent, agent);
+    void agent.closed.then(() => this.#working.delete(row.agent));
     await agent.attach(row);
   }
 }
 
 /** A subscription belongs to its connection, not to the call's outcome. */
-function withoutSubscribe({ subscribe: _subscribe, ...params }: Params<'task.start'>) {
+function withoutSubscribe<P extends { subscribe?: unknown }>({ subscribe: _subscribe, ...params }: P) {
   return params;
+}
+
+/** Text that begins with a slash is a command of the CLI's, `/clear` among them. */
+function demandNoCommand({ allowCommands }: StoredTask, content: Content | undefined): void {
+  const first = typeof content === 'string' ? content : content?.find(({ type }) => type === 'text')?.text;
+  if (allowCommands || typeof first !== 'string' || !first.trimStart().startsWith('/')) return;
+  const words =
+    'A text that begins with "/" is a command of Claude Code. Start the task with allowCommands for it.';
+  throw new RequestError('refused', words, { rule: 'commands' });
+}
+
+function goesOn(id: string): RequestError {
+  return new RequestError('conflict', `The agent ${id} has not ended. Send it a message instead.`, { id });
+}
+
+function notRunning(id: string, state: AgentStateName): RequestError {
+  const words = `The agent has ended (${state}). Resume it with task.resume, or start a new task.`;
+  return new RequestError('not_running', words, { id, state });
 }
 
 function notFound(what: string, id: string): RequestError {

@@ -1,4 +1,4 @@
-import type { LivePiece, LiveText } from '../claude/live-text.ts';
+import { type LivePiece, LiveText } from '../claude/live-text.ts';
 import type {
   Change,
   Commit,
@@ -33,6 +33,14 @@ type DraftItem = { fact: number } | { delta: Delta };
 
 type Place = { message?: string; block?: number };
 
+/** What a step needs of the open run. */
+export type DraftRun = {
+  live: LiveText;
+  inputTo: number;
+  /** Uuids of our last user lines: one that comes back is an echo. */
+  ourUuids: ReadonlySet<string>;
+};
+
 /**
  * One step of an agent before it is committed: the record as it will be, the facts, and the lines for the CLI.
  * Nothing outside is changed, so a step whose commit fails leaves no trace (but in the live text, which is
@@ -42,6 +50,7 @@ export class Draft {
   readonly agent: Identity;
   readonly record: AgentRecord;
   readonly live: LiveText;
+  readonly ourUuids: ReadonlySet<string>;
   readonly at: number;
   readonly items: DraftItem[] = [];
   readonly facts: NewFact[] = [];
@@ -56,17 +65,17 @@ export class Draft {
   constructor(base: {
     agent: Identity;
     record: AgentRecord;
-    live: LiveText;
     text: string;
-    inputTo: number;
     at: number;
+    run?: DraftRun | undefined;
   }) {
     this.agent = base.agent;
     this.record = structuredClone(base.record);
-    this.live = base.live;
     this.text = base.text;
     this.at = base.at;
-    this.#inputTo = base.inputTo;
+    this.live = base.run?.live ?? new LiveText();
+    this.ourUuids = base.run?.ourUuids ?? new Set();
+    this.#inputTo = base.run?.inputTo ?? 0;
   }
 
   get run(): RunRef {

@@ -41,13 +41,19 @@ export function keepText(draft: Draft, text: string): void {
   draft.change({ type: 'content.keep', agent: draft.agent.id, id: 'text', content: text });
 }
 
-export function complete(draft: Draft, text: string): void {
-  draft.text = text;
-  end(draft, { is: 'completed' });
+export function complete(draft: Draft, detail?: string): void {
+  end(draft, { is: 'completed', ...(detail && { detail }) });
 }
 
 export function fail(draft: Draft, problem: Problem): void {
   end(draft, { is: 'failed', ...problem });
+}
+
+/** Also of an agent that is about to go on after a crash. */
+export function cancel(draft: Draft, reason: string | undefined): void {
+  const { state } = draft.record;
+  if (state.is === 'interrupted' && state.resuming) draft.record.state = { is: 'queued' };
+  end(draft, { is: 'cancelled', ...(reason && { detail: reason }) });
 }
 
 /**

@@ -7,6 +7,8 @@ import type { Ports } from './ports.ts';
 
 /** A wrapper that hasn't claimed its run by then never will. */
 const claimMs = 5_000;
+/** So many of our own uuids are recognised when they come back. */
+const maxUuids = 2_000;
 /** Looking at processes costs more than looking at a file. */
 const lookMs = 100;
 
@@ -21,6 +23,8 @@ export class OpenRun {
   inputTo: number;
   /** Placed lines that may not be written yet. */
   unwritten: InputLine[];
+  /** Uuids of our last user lines, oldest first. */
+  readonly ourUuids: Set<string>;
   /** Its process and all that it left are being ended. */
   ending: Promise<void> | undefined;
   /** When the resumed CLI was first seen ready without a word (performance.now). */
@@ -31,19 +35,32 @@ export class OpenRun {
   #startedAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(row: RunRow, run: Run, unwritten: InputLine[]) {
+  private constructor(row: RunRow, run: Run, known: { unwritten: InputLine[]; uuids: string[] }) {
     this.ref = { agent: row.agent, run: row.run };
     this.marker = row.marker;
     this.run = run;
     this.reader = run.read(row.textFrom);
     this.factsTo = row.factsTo;
     this.inputTo = row.inputTo;
-    this.unwritten = unwritten;
+    this.unwritten = known.unwritten;
+    this.ourUuids = new Set(known.uuids);
   }
 
   static async takeUp(row: RunRow, { openRun, journal }: Ports): Promise<OpenRun> {
     const run = openRun({ agent: row.agent, run: row.run }, row.marker);
-    return new OpenRun(row, run, await journal.inputs(row, run.written()));
+    const uuids = (await journal.sentUuids(row, maxUuids)).reverse();
+    return new OpenRun(row, run, { unwritten: await journal.inputs(row, run.written()), uuids });
+  }
+
+  /** Takes in lines that were committed: they are to be written. */
+  place(lines: readonly InputLine[], inputTo: number): void {
+    this.inputTo = inputTo;
+    this.unwritten.push(...lines);
+    for (const { kind, ref } of lines) if (kind === 'user' && ref) this.ourUuids.add(ref);
+    for (const oldest of this.ourUuids) {
+      if (this.ourUuids.size <= maxUuids) break;
+      this.ourUuids.delete(oldest);
+    }
   }
 
   watch(changed: () => void): void {

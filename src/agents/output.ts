@@ -3,9 +3,11 @@ import type { RawLine } from '../claude/output.ts';
 import { refusalLine } from '../claude/stdin.ts';
 import type { Draft } from './draft.ts';
 import { fail, keepText, tellPiece } from './ending.ts';
+import { consumed } from './messages.ts';
 import { asked, withdrawn } from './permissions.ts';
+import { answerQuestion, resultCame, turnFellSilent } from './results.ts';
 import { isEnded } from './state.ts';
-import { consumed, openOwnTurn, resultCame } from './turns.ts';
+import { turnBegan } from './turns.ts';
 
 /** The id of a run's `initialize` request. */
 export function initializeId(run: number): string {
@@ -60,9 +62,10 @@ function hearLine(draft: Draft, json: Record<string, unknown>, raw: RawLine & { 
     case 'assistant':
       return assistant(draft, line, raw.text);
     case 'user':
-      for (const id of line.results) delete draft.record.calls[id];
+      return user(draft, line, raw.text);
+    case 'silent':
       draft.verbatim('message', raw.text);
-      return;
+      return turnFellSilent(draft);
     case 'echo':
       draft.verbatim('message', raw.text);
       return consumed(draft, line.uuid);
@@ -95,36 +98,56 @@ type Of<K extends CliLine['kind']> = Extract<CliLine, { kind: K }>;
 function init(draft: Draft, raw: string): void {
   draft.record.shown.init = true;
   draft.record.resumable = true;
-  if (draft.record.state.is === 'idle') openOwnTurn(draft);
+  turnBegan(draft);
   draft.verbatim('message', raw);
 }
 
+/** Mostly tool results; a text that nobody of us sent is a question that would wait for a human. */
+function user(draft: Draft, line: Of<'user'>, raw: string): void {
+  for (const id of line.results) delete draft.record.calls[id];
+  draft.verbatim('message', raw);
+  const ours = line.uuid !== undefined && draft.ourUuids.has(line.uuid);
+  if (line.question && !ours && !draft.agent.task.keepOpen) answerQuestion(draft);
+}
+
 function stream(draft: Draft, { event, parent }: Of<'stream'>, from: number): void {
+  if (draft.turn) draft.turn.heard = true;
   const { piece, broken } = draft.live.take(event, from, parent);
   for (const lost of broken) tellPiece(draft, lost);
   if (piece) draft.delta(piece);
 }
 
-/** The k-th assistant line of a message id is its block k (seen on 2.1.197 and 2.1.332). */
 function assistant(draft: Draft, line: Of<'assistant'>, raw: string): void {
   const { record } = draft;
   for (const { id, name } of line.calls) record.calls[id] = name;
-  if (line.error && draft.turn) draft.turn.error = line.error;
+  if (line.plan !== undefined) record.plan = line.plan;
+  const { turn } = draft;
+  if (turn) turn.heard = true;
+  if (turn && line.error) turn.error = line.error;
+  if (turn && !line.parent && holdsPromise(draft, line.text)) turn.promised = true;
   if (!line.error) {
     record.shown.message = true;
     record.barren = 0;
   }
   if (line.text && !line.parent) keepText(draft, line.text);
-  if (!line.message) {
-    draft.verbatim('message', raw);
-    return;
-  }
+  draft.verbatim('message', raw, placeOf(draft, line));
+  if (line.final && !line.parent) turnFellSilent(draft);
+}
+
+function holdsPromise({ agent }: Draft, text: string): boolean {
+  const phrase = agent.task.completionPhrase;
+  return phrase !== undefined && text.includes(`<promise>${phrase}</promise>`);
+}
+
+/** The k-th assistant line of a message id is its block k (seen on 2.1.197 and 2.1.332). */
+function placeOf({ record, live }: Draft, line: Of<'assistant'>): { message?: string; block?: number } {
+  if (!line.message) return {};
   const key = line.parent ?? '';
   const known = record.blocks[key];
   const block = known?.message === line.message ? known.next : 0;
   record.blocks[key] = { message: line.message, next: block + 1 };
-  draft.live.settleNext(line.message, line.parent);
-  draft.verbatim('message', raw, { message: line.message, block });
+  live.settleNext(line.message, line.parent);
+  return { message: line.message, block };
 }
 
 function reply(draft: Draft, { requestId, error }: Of<'reply'>): void {
@@ -134,7 +157,7 @@ function reply(draft: Draft, { requestId, error }: Of<'reply'>): void {
     return;
   }
   draft.record.shown.ready = true;
-  draft.move({ type: 'ready' }, { run: draft.record.run });
+  draft.move({ type: 'ready', at: draft.at }, { run: draft.record.run });
 }
 
 function task(draft: Draft, { task: id, open }: Of<'task'>, raw: string): void {

@@ -19,6 +19,8 @@ export type Ports = {
   /** How its process is to be started. */
   launch(agent: Identity, record: AgentRecord, marker: string): Launch;
   publish: Publish;
+  /** Whether anybody of the agent's owner is subscribed to its tree. */
+  isWatched(agent: Identity): boolean;
   log: Log;
   /** Epoch ms. */
   now(): number;

@@ -1,3 +1,4 @@
+import type { PermissionMode } from '../protocol/permission.ts';
 import type { Usage } from '../protocol/usage.ts';
 import type { State } from './state.ts';
 
@@ -9,6 +10,17 @@ export type HeldMessage = {
   sent: boolean;
   /** The task's prompt or a word of the gateway: no `message.*` facts, as nobody sent it. */
   own?: true;
+  /** May go into a turn that is running. */
+  steer?: true;
+};
+
+/** An answer that holds for the very same question again. */
+export type Remembered = {
+  tool: string;
+  /** Digest of the input. */
+  input: string;
+  /** The run that it holds for; absent: all of the agent's. */
+  run?: number;
 };
 
 /**
@@ -31,9 +43,20 @@ export type AgentRecord = {
   /** How many turns have had a result that is no error. */
   results: number;
   /** Open permissions by the CLI's request id. */
-  asks: Record<string, { permission: string; inner?: true }>;
+  asks: Record<string, { permission: string; inner?: true; deadline?: number }>;
   /** Request ids that were answered in the open turn. */
   answered: string[];
+  remembered: Remembered[];
+  /** Rules for the CLI that later runs get too, written like `allowedTools`. */
+  rules: string[];
+  /** What was changed on the way, for later runs too. */
+  settings: { model?: string; permissionMode?: PermissionMode };
+  /** Reminders that were sent for want of the completion phrase. */
+  reminders: number;
+  /** To be completed at the end of the open turn. */
+  closing?: true;
+  /** The plan of the last ExitPlanMode call, as 2.1.332 asks without it. */
+  plan?: string;
   /** Open tasks of the CLI (subagents, background shells). */
   tasks: string[];
   /** Tool calls of the open turn that have no result yet: names by id. */
@@ -63,6 +86,10 @@ export function freshRecord(session: string): AgentRecord {
     results: 0,
     asks: {},
     answered: [],
+    remembered: [],
+    rules: [],
+    settings: {},
+    reminders: 0,
     tasks: [],
     calls: {},
     blocks: {},

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { RunEnd } from '../claude/run.ts';
 import { initializeLine } from '../claude/stdin.ts';
 import type { RunRow } from '../journal/journal.ts';
+import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
 import { end, fail } from './ending.ts';
+import { queueMessage } from './messages.ts';
 import { initializeId } from './output.ts';
 import { barrenRuns } from './record.ts';
 import type { Problem } from './state.ts';
@@ -40,7 +42,8 @@ export function processEnded(draft: Draft, ended: Remains): void {
     is: 'interrupted',
     reason: 'crashed',
     resuming: true,
-    ...(draft.turn && { cut: draft.turn }),
+    // A turn that was to be ended isn't taken up again.
+    ...(draft.turn && !draft.turn.interrupting && { cut: draft.turn }),
     ...exitCode,
   });
 }
@@ -130,4 +133,15 @@ export function replaceSilentMessage(draft: Draft): void {
   const message = continueMessage(draft);
   send(draft, message);
   turn.message = message.id;
+}
+
+/** A new run because somebody asked for it, with a message or idle. */
+export function reopen(draft: Draft, from: string, prompt: Content | undefined): RunRow {
+  const { record } = draft;
+  record.barren = 0;
+  record.reminders = 0;
+  delete record.closing;
+  if (prompt === undefined) return openRun(draft, undefined);
+  const { message } = queueMessage(draft, { from, content: prompt });
+  return openRun(draft, { id: message, content: prompt });
 }

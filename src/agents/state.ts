@@ -6,8 +6,14 @@ export type Turn = {
   number: number;
   /** Our message that opened it; absent if the CLI began it by itself. */
   message?: string;
-  /** We asked for its end, so its failing result is no failure. */
-  interrupting?: true;
+  /** The CLI has shown its `init`: before that an interrupt would go unheard. */
+  begun?: true;
+  /** Its end is wanted, so its failing result is no failure; `sent` once the CLI was told. */
+  interrupting?: 'wanted' | 'sent';
+  /** The assistant's own text held the completion phrase. */
+  promised?: true;
+  /** The CLI has shown output of its own in it. */
+  heard?: true;
   /** The CLI's name of the last API error in it. */
   error?: string;
 };
@@ -16,7 +22,7 @@ export type Turn = {
 export type Problem = { reason: StateReason; detail: string; exitCode?: number };
 
 export type Ended =
-  | { is: 'completed' }
+  | { is: 'completed'; detail?: string }
   | ({ is: 'failed' } & Problem)
   | { is: 'cancelled'; detail?: string }
   | { is: 'timed_out' }
@@ -26,14 +32,19 @@ export type Ended =
 
 export type State =
   /** Admitted, no run yet. */
-  { is: 'queued' } | { is: 'starting'; turn?: Turn } | { is: 'running'; turn: Turn } | { is: 'idle' } | Ended;
+  | { is: 'queued' }
+  | { is: 'starting'; turn?: Turn }
+  | { is: 'running'; turn: Turn }
+  /** `since`: epoch ms. */
+  | { is: 'idle'; since: number }
+  | Ended;
 
 export type StateInput =
   /** A run was opened; with a turn if a line that opens one was placed with it. */
   | { type: 'run'; turn?: Turn }
-  | { type: 'ready' }
+  | { type: 'ready'; at: number }
   | { type: 'turn'; turn: Turn }
-  | { type: 'result' }
+  | { type: 'result'; at: number }
   | { type: 'end'; as: Ended };
 
 /** The state that follows, or undefined if the input changes nothing there. */
@@ -44,12 +55,12 @@ export function next(state: State, input: StateInput): State | undefined {
       return { is: 'starting', ...(input.turn && { turn: input.turn }) };
     case 'ready':
       if (state.is !== 'starting') return undefined;
-      return state.turn ? { is: 'running', turn: state.turn } : { is: 'idle' };
+      return state.turn ? { is: 'running', turn: state.turn } : { is: 'idle', since: input.at };
     case 'turn':
       if (state.is === 'starting' && !state.turn) return { is: 'starting', turn: input.turn };
       return state.is === 'idle' ? { is: 'running', turn: input.turn } : undefined;
     case 'result':
-      return openTurn(state) ? { is: 'idle' } : undefined;
+      return openTurn(state) ? { is: 'idle', since: input.at } : undefined;
     case 'end':
       return isEnded(state) ? undefined : input.as;
     default:

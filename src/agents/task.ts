@@ -32,3 +32,16 @@ export function taskView(task: StoredTask, seq?: number): TaskView {
     ...(task.prompt === null && seq !== undefined && { seq }),
   };
 }
+
+/** What is added to the CLI's system prompt. */
+export function instructions(task: StoredTask): string | undefined {
+  const { appendSystemPrompt, successCriteria, outputFormat, completionPhrase } = task;
+  const parts = [
+    appendSystemPrompt,
+    successCriteria && `The task is done well if: ${successCriteria}`,
+    outputFormat && `Give the result in this form: ${outputFormat}`,
+    completionPhrase &&
+      `When the whole task is done, and only then, write <promise>${completionPhrase}</promise>.`,
+  ];
+  return parts.filter(Boolean).join('\n\n') || undefined;
+}

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Result } from '../claude/lines.ts';
-import { userLine } from '../claude/stdin.ts';
+import { interruptLine, userLine } from '../claude/stdin.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
-import { complete, end, fail, tellPartial } from './ending.ts';
-import { withdrawTurn } from './permissions.ts';
-import { barrenRuns, costOf } from './record.ts';
-import type { Problem, Turn } from './state.ts';
+import type { Turn } from './state.ts';
 
 export type Outgoing = { id: string; content: Content };
 
@@ -34,7 +30,7 @@ function nextTurn(draft: Draft, message?: string): Turn {
   return { number: draft.record.turns, ...(message && { message }) };
 }
 
-/** Puts a word of ours before the CLI, to be sent as the next turn. */
+/** Holds a word of ours for the CLI. */
 export function holdOwnMessage(draft: Draft, content: Content): Outgoing {
   const id = randomUUID();
   draft.record.messages.push({ id, from: 'gateway', sent: false, own: true });
@@ -42,94 +38,26 @@ export function holdOwnMessage(draft: Draft, content: Content): Outgoing {
   return { id, content };
 }
 
-/** The CLI has taken a message: its echo came, or the result of the turn that it opened. */
-export function consumed(draft: Draft, id: string): void {
-  const { messages } = draft.record;
-  const index = messages.findIndex((message) => message.id === id);
-  const message = messages[index];
-  if (!message) return;
-  messages.splice(index, 1);
-  draft.record.taken.push(id);
-  if (!message.own) draft.fact('message.consumed', { id, turn: draft.turn?.number ?? draft.record.turns });
+/** The CLI has shown `init`: the turn has begun, and can be interrupted from now on. */
+export function turnBegan(draft: Draft): void {
+  if (draft.record.state.is === 'idle') openOwnTurn(draft);
+  const { turn } = draft;
+  if (!turn || turn.begun) return;
+  turn.begun = true;
+  if (turn.interrupting === 'wanted') sendInterrupt(draft, turn);
 }
 
-/** The CLI's `result` line: the end of a turn, and of a one-shot task that has nothing open. */
-export function resultCame(draft: Draft, result: Result, raw: string): void {
-  tellPartial(draft);
-  draft.verbatim('message', raw);
-  spend(draft, result);
-  const { turn, record } = draft;
-  if (result.isError && record.shown.resumed && !record.shown.init) return resumeFailed(draft, result);
-  if (turn?.message) consumed(draft, turn.message);
-  for (const id of record.taken.splice(0))
-    draft.change({ type: 'content.forget', agent: draft.agent.id, id });
-  withdrawTurn(draft);
-  record.calls = {};
-  record.answered = [];
-  if (result.text) draft.text = result.text;
-
-  const problem = turn?.interrupting ? undefined : problemOf(result, turn);
-  record.results += Number(!problem);
-  if (problem && !draft.agent.task.keepOpen) return fail(draft, problem);
-  if (!problem && !turn?.interrupting && isDone(draft)) return complete(draft, result.text ?? draft.text);
-  draft.move({ type: 'result' });
+/** Asks for the end of the open turn, once: a second line would end the next one (seen on both CLIs). */
+export function interrupt(draft: Draft): boolean {
+  const { turn } = draft;
+  if (!turn) return false;
+  if (turn.interrupting) return true;
+  turn.interrupting = 'wanted';
+  if (turn.begun) sendInterrupt(draft, turn);
+  return true;
 }
 
-/**
- * The session isn't there. A CLI that is killed early in its first turn may not have written it, though it had
- * shown `init` (seen on both CLIs): then nothing is lost by opening it anew.
- */
-function resumeFailed(draft: Draft, result: Result): void {
-  const { record, turn } = draft;
-  record.barren += 1;
-  if (record.results > 0 || record.barren >= barrenRuns) {
-    return fail(draft, { reason: 'resume_failed', detail: wordsOf(result) });
-  }
-  record.resumable = false;
-  end(draft, { is: 'interrupted', reason: 'resume_failed', resuming: true, ...(turn && { cut: turn }) });
-}
-
-function wordsOf({ text, errors, subtype }: Result): string {
-  return text || errors.join('; ') || subtype;
-}
-
-function isDone({ agent, record }: Draft): boolean {
-  return !agent.task.keepOpen && record.tasks.length === 0 && record.messages.length === 0;
-}
-
-function spend(draft: Draft, { usage = {}, costUsd }: Result): void {
-  const { record } = draft;
-  record.usage = {
-    inputTokens: record.usage.inputTokens + (usage.input_tokens ?? 0),
-    outputTokens: record.usage.outputTokens + (usage.output_tokens ?? 0),
-    cacheReadInputTokens: record.usage.cacheReadInputTokens + (usage.cache_read_input_tokens ?? 0),
-    cacheCreationInputTokens:
-      record.usage.cacheCreationInputTokens + (usage.cache_creation_input_tokens ?? 0),
-  };
-  if (costUsd !== undefined) record.cost.run = costUsd;
-  const spending = {
-    usage: record.usage,
-    costUsd: costOf(record),
-    ...(record.atLeast && { atLeast: true }),
-  };
-  draft.fact('agent.usage', { ...spending, subtree: { agents: 1, ...spending } });
-}
-
-/** Why a result is no success, whatever its subtype says. */
-function problemOf(result: Result, turn: Turn | undefined): Problem | undefined {
-  const words = wordsOf(result);
-  if (result.isError) {
-    if (turn?.error === 'authentication_failed' && /not logged in|\/login/i.test(words)) {
-      return {
-        reason: 'not_logged_in',
-        detail: `${words}. Run \`claude\` once as the gateway's user and log in, or set ANTHROPIC_API_KEY.`,
-      };
-    }
-    return { reason: 'api_error', detail: words };
-  }
-  // A stream that ended without message_stop comes as a success (seen on 2.1.197); commands have no turns.
-  if (result.stopReason === null && result.turns > 0) {
-    return { reason: 'ended_early', detail: 'The model API ended the answer before it was complete.' };
-  }
-  return undefined;
+function sendInterrupt(draft: Draft, turn: Turn): void {
+  turn.interrupting = 'sent';
+  draft.write('interrupt', interruptLine(randomUUID()), String(turn.number));
 }

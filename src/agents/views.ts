@@ -1,18 +1,15 @@
-import type { AgentRow, PermissionRow } from '../journal/journal.ts';
+import type { AgentRow, ContentRow, PermissionRow, Snapshot as Rows } from '../journal/journal.ts';
 import type { AgentResult, AgentResultView, AgentView } from '../protocol/agent.ts';
+import type { Content } from '../protocol/content.ts';
 import { limits } from '../protocol/limits.ts';
 import type { PermissionRequested, PermissionView } from '../protocol/permission.ts';
-import type { Snapshot } from '../protocol/subscription.ts';
+import type { QueuedMessage, Snapshot } from '../protocol/subscription.ts';
 import { type AgentRecord, costOf } from './record.ts';
 import { isEnded, openTurn } from './state.ts';
 import { type StoredTask, taskView } from './task.ts';
 
 /** What clients see of whole trees. */
-export function snapshotView(read: {
-  seq: number;
-  agents: AgentRow[];
-  permissions: PermissionRow[];
-}): Snapshot {
+export function snapshotView(read: Rows): Snapshot {
   const rows = new Map(read.agents.map((row) => [row.id, row]));
   const children = Map.groupBy(read.agents, (row) => row.parent ?? '');
   const asking = Map.groupBy(read.permissions, (row) => row.agent);
@@ -23,7 +20,25 @@ export function snapshotView(read: {
       asking: asking.get(row.id) ?? [],
     }),
   );
-  return { seq: read.seq, agents, permissions: read.permissions.map(permissionView), queued: [] };
+  const queued = queuedViews(read.agents, read.contents);
+  return { seq: read.seq, agents, permissions: read.permissions.map(permissionView), queued };
+}
+
+/** The messages that wait for their turn, each with its place in its agent's line. */
+function queuedViews(agents: AgentRow[], contents: ContentRow[]): QueuedMessage[] {
+  const held = new Map(contents.map((row) => [row.id, row]));
+  return agents.flatMap((row) => {
+    const { messages } = JSON.parse(row.record) as AgentRecord;
+    return messages
+      .filter(({ sent, own }) => !sent && !own)
+      .flatMap(({ id, from }, index) => {
+        const { content, seq } = held.get(id) ?? {};
+        if (content === undefined || seq === undefined) return [];
+        const size = content.length > limits.maxEventBytes ? content.length : 0;
+        const shown = size > 0 ? { content: null, size } : { content: JSON.parse(content) as Content };
+        return [{ agent: row.id, id, from, ...shown, seq, position: index + 1 }];
+      });
+  });
 }
 
 type Kin = { path: string[]; children: string[]; asking: PermissionRow[] };

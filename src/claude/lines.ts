@@ -30,10 +30,16 @@ export type CliLine =
       parent?: string;
       text: string;
       calls: { id: string; name: string }[];
+      /** Of an ExitPlanMode call, which 2.1.332 asks about without it. */
+      plan?: string;
       error?: string;
+      /** The message's own stop reason says that the turn is over (older forms). */
+      final?: true;
     }
-  /** `results`: the tool use ids that it brings results for. */
-  | { kind: 'user'; results: string[] }
+  /** `results`: the tool use ids that it brings results for. `question`: a text that asks for a human. */
+  | { kind: 'user'; results: string[]; question: boolean; uuid?: string }
+  /** The session fell idle (older CLIs, and newer ones when asked to say so). */
+  | { kind: 'silent' }
   | { kind: 'echo'; uuid: string }
   | { kind: 'result'; result: Result }
   | { kind: 'stream'; event: StreamEvent; parent?: string }
@@ -82,7 +88,7 @@ function meaning(json: Record<string, unknown>): CliLine {
     case 'user':
       return json.isReplay === true && typeof json.uuid === 'string'
         ? { kind: 'echo', uuid: json.uuid }
-        : { kind: 'user', results: resultsIn(json) };
+        : userLine(json);
     case 'result':
       return resultLine(json);
     case 'control_request':
@@ -95,6 +101,8 @@ function meaning(json: Record<string, unknown>): CliLine {
         : { kind: 'noise' };
     case 'system':
       return systemLine(json);
+    case 'session_state_changed':
+      return json.state === 'idle' ? { kind: 'silent' } : { kind: 'other' };
     case 'keep_alive':
     case 'command_lifecycle':
       return { kind: 'noise' };
@@ -106,17 +114,27 @@ function meaning(json: Record<string, unknown>): CliLine {
 }
 
 const textBlock = z.object({ type: z.literal('text'), text: z.string() });
-const callBlock = z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string() });
+const callBlock = z.object({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string(),
+  input: z.looseObject({ plan: z.string().optional() }).catch({}),
+});
+/** `tool_use` and `pause_turn` go on. */
+const finalReasons = ['end_turn', 'stop_sequence', 'max_tokens', 'refusal'];
 const resultBlock = z.object({ type: z.literal('tool_result'), tool_use_id: z.string() });
 
 function assistantLine(json: Record<string, unknown>): CliLine {
   const message = (json.message ?? json) as { id?: unknown };
   const blocks = contentOf(json);
-  const text = blocks.map((block) => textBlock.safeParse(block).data?.text ?? '').join('');
+  const calls = blocks.flatMap((block) => callBlock.safeParse(block).data ?? []);
+  const plan = calls.find(({ name }) => name === 'ExitPlanMode')?.input.plan;
   return {
     kind: 'assistant',
-    text,
-    calls: blocks.flatMap((block) => callBlock.safeParse(block).data ?? []),
+    text: blocks.map((block) => textBlock.safeParse(block).data?.text ?? '').join(''),
+    calls: calls.map(({ id, name }) => ({ id, name })),
+    ...(plan !== undefined && { plan }),
+    ...(finalReasons.includes(json.stop_reason as string) && { final: true }),
     ...(typeof message.id === 'string' && { message: message.id }),
     ...parentOf(json),
     ...(typeof json.error === 'string' && { error: json.error }),
@@ -129,8 +147,20 @@ function contentOf(json: Record<string, unknown>): unknown[] {
   return Array.isArray(content) ? content : [];
 }
 
-function resultsIn(json: Record<string, unknown>): string[] {
-  return contentOf(json).flatMap((block) => resultBlock.safeParse(block).data?.tool_use_id ?? []);
+/** Tool results, echoes, synthetic texts, subagents' prompts, notes of an interrupt; the rest is a question. */
+function userLine(json: Record<string, unknown>): CliLine {
+  const blocks = contentOf(json);
+  const { content } = (json.message ?? json) as { content?: unknown };
+  const texts =
+    typeof content === 'string' ? [content] : blocks.map((one) => textBlock.safeParse(one).data?.text);
+  const isText = texts.length > 0 && texts.every((text) => text !== undefined);
+  const ours = json.isReplay || json.isSynthetic || json.parent_tool_use_id || json.tool_use_result;
+  return {
+    kind: 'user',
+    results: blocks.flatMap((block) => resultBlock.safeParse(block).data?.tool_use_id ?? []),
+    question: isText && !ours && !texts[0]?.startsWith('[Request interrupted'),
+    ...(typeof json.uuid === 'string' && { uuid: json.uuid }),
+  };
 }
 
 function parentOf(json: Record<string, unknown>): { parent?: string } {
@@ -228,6 +258,8 @@ function systemLine(json: Record<string, unknown>): CliLine {
       return task ? { kind: 'task', task, open: true } : { kind: 'other' };
     case 'task_notification':
       return task ? { kind: 'task', task, open: false } : { kind: 'other' };
+    case 'session_state_changed':
+      return json.state === 'idle' ? { kind: 'silent' } : { kind: 'other' };
     case 'thinking_tokens':
       return { kind: 'noise' };
     case 'status':

@@ -95,7 +95,7 @@ function readBoot(): string {
 // Untested: macOS. There `-E` adds the environment to the command (not for the system's own programs), and `sess` is 0.
 function listByPs(which: string[]): ListedProcess[] {
   const columns = 'pid=,ppid=,pgid=,sess=,state=,lstart=,command=';
-  const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC0' };
+  const env = { PATH: '/bin:/usr/bin', LC_ALL: 'C', TZ: 'UTC0' };
   const text = runPs([...which, '-Eww', '-o', columns], env);
   const line = /^ *(\d+) +(\d+) +(\d+) +(\S+) +(\S)\S* +((?:\S+ +){4}\S+)(.*)$/gm;
   return [...text.matchAll(line)].map(
@@ -110,7 +110,7 @@ function listByPs(which: string[]): ListedProcess[] {
   );
 }
 
-function runPs(args: string[], env: NodeJS.ProcessEnv): string {
+function runPs(args: string[], env: Record<string, string>): string {
   try {
     return execFileSync('ps', args, { encoding: 'utf8', env, maxBuffer: 64 << 20 });
   } catch (error) {

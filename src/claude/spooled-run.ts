@@ -143,7 +143,7 @@ export class SpooledRun implements Run {
     const wrapper = identities[0];
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#gone(identities, graceMs)) break;
-      if (wrapper) signalGroup(wrapper, signal);
+      if (wrapper) signalGroup(wrapper, signal, identities);
     }
     await sweep({ marker: this.#marker, known });
   }

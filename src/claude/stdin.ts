@@ -29,6 +29,16 @@ export function interruptLine(requestId: string): Buffer {
   return controlRequest(requestId, { subtype: 'interrupt' });
 }
 
+/** Not validated by the CLI (seen on both). */
+export function setModelLine(requestId: string, model: string): Buffer {
+  return controlRequest(requestId, { subtype: 'set_model', model });
+}
+
+/** 2.1.197 takes any word without a complaint, so it's checked before. */
+export function setModeLine(requestId: string, mode: string): Buffer {
+  return controlRequest(requestId, { subtype: 'set_permission_mode', mode });
+}
+
 /** The clean end: exit 0 when idle; mid-turn it interrupts and exits 1. */
 export function endLine(requestId: string): Buffer {
   return controlRequest(requestId, { subtype: 'end_session' });

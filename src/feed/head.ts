@@ -34,6 +34,11 @@ export class Head implements Source {
     if (last && 'fact' in last) this.#published = last.fact.seq;
   }
 
+  /** Whether any feed takes what is published of this tree. */
+  isWatched({ tree, owner }: { tree: string; owner: string }): boolean {
+    return [...this.#feeds].some((feed) => feed.takes(tree, owner));
+  }
+
   open(subscription: Subscription, sink: Sink): Feed {
     const feed = new Feed(subscription, sink, this);
     this.#feeds.add(feed);

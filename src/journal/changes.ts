@@ -29,8 +29,7 @@ export function applyChange(sql: Statements, change: Change, seqs: readonly numb
     case 'input.drop':
       return dropInput(sql, change);
     case 'content.keep':
-      sql.run('INSERT OR REPLACE INTO contents VALUES (?, ?, ?)', change.agent, change.id, change.content);
-      return;
+      return keepContent(sql, change, seqs);
     case 'content.forget':
       sql.run(
         'DELETE FROM contents WHERE agent = ? AND id = coalesce(?, id)',
@@ -141,6 +140,18 @@ function dropInput(sql: Statements, { run, from }: Of<'input.drop'>): void {
     ...place,
   );
   sql.run('UPDATE runs SET input_to = input_to - ? WHERE agent = ? AND run = ?', length, ...place);
+}
+
+function keepContent(sql: Statements, change: Of<'content.keep'>, seqs: readonly number[]): void {
+  const { agent, id, content, fact } = change;
+  const seq = fact === undefined ? null : seqOf(fact, seqs);
+  sql.run(
+    'INSERT OR REPLACE INTO contents (agent, id, content, seq) VALUES (?, ?, ?, ?)',
+    agent,
+    id,
+    content,
+    seq,
+  );
 }
 
 function askPermission(sql: Statements, asked: Of<'permission.ask'>['permission'], seq: number): void {

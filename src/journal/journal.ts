@@ -32,7 +32,7 @@ export type StoredFact = {
 
 /** One line for the CLI's stdin with its place [from, to) in `in.ndjson`, newline included. */
 export type InputLine = { kind: InputKind; ref?: string; from: number; to: number; bytes: Uint8Array };
-export type InputKind = 'initialize' | 'user' | 'answer' | 'interrupt' | 'refusal' | 'end';
+export type InputKind = 'initialize' | 'user' | 'answer' | 'interrupt' | 'configure' | 'refusal' | 'end';
 
 export type AgentRow = {
   id: string;
@@ -79,6 +79,18 @@ export type PermissionRow = {
   settled?: string;
 };
 
+/** Contents that are shown while they wait, with the seq of the fact that told of them. */
+export type ContentRow = { agent: string; id: string; content: string; seq: number };
+
+export type Snapshot = {
+  seq: number;
+  agents: AgentRow[];
+  permissions: PermissionRow[];
+  contents: ContentRow[];
+};
+
+export type AgentFilter = { parent?: string | undefined; states?: readonly AgentStateName[] | undefined };
+
 export type KeptKey = {
   owner: string;
   method: string;
@@ -109,7 +121,8 @@ export type Change =
   | { type: 'input.place'; run: RunRef; lines: InputLine[] }
   /** Takes out one line that no byte was written of; those behind it move up. */
   | { type: 'input.drop'; run: RunRef; from: number }
-  | { type: 'content.keep'; agent: string; id: string; content: string }
+  /** `fact`: index of the fact that told of it, for contents that are shown while they wait. */
+  | { type: 'content.keep'; agent: string; id: string; content: string; fact?: number }
   /** All of the agent's, if no id is named. */
   | { type: 'content.forget'; agent: string; id?: string }
   /** `fact`: index of its `permission.requested` among the commit's facts. */
@@ -174,13 +187,18 @@ export interface Journal {
   fact(seq: number): Promise<{ tree: string; owner: string; data: string } | undefined>;
   agent(id: string): Promise<AgentRow | undefined>;
   /** All agents of the scope with the open permissions, as of one seq; `live`: only trees in which a run is open. */
-  snapshot(
+  snapshot(scope: Scope, only?: { live: boolean }): Promise<Snapshot>;
+  /** Agents of the scope that fit, newest first. */
+  agents(
     scope: Scope,
-    only?: { live: boolean },
-  ): Promise<{ seq: number; agents: AgentRow[]; permissions: PermissionRow[] }>;
+    filter: AgentFilter,
+    page: { limit: number; before?: number | undefined },
+  ): Promise<AgentRow[]>;
   permission(id: string): Promise<PermissionRow | undefined>;
   /** Open permissions, newest first. */
   permissions(scope: Scope, limit: number, before?: number): Promise<PermissionRow[]>;
+  /** The uuids of the last user lines that were placed for a run. */
+  sentUuids(run: RunRef, limit: number): Promise<string[]>;
   key(owner: string, method: string, key: string): Promise<KeptKey | undefined>;
   content(agent: string, id: string): Promise<string | undefined>;
   run(run: RunRef): Promise<RunRow | undefined>;

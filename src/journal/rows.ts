@@ -2,6 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { AgentStateName } from '../protocol/agent.ts';
 import type {
   AgentRow,
+  ContentRow,
   InputKind,
   InputLine,
   KeptKey,
@@ -91,6 +92,10 @@ export function permissionRow(row: Row): PermissionRow {
     question: String(row.question),
     ...(row.settled !== null && { settled: String(row.settled) }),
   };
+}
+
+export function contentRow(row: Row): ContentRow {
+  return { agent: String(row.agent), id: String(row.id), content: String(row.content), seq: Number(row.seq) };
 }
 
 export function inputLine(row: Row): InputLine {

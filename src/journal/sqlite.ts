@@ -3,6 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { limits } from '../protocol/limits.ts';
 import { applyChange, keyLifeMs, type Statements } from './changes.ts';
 import {
+  type AgentFilter,
   type Commit,
   CommitRefused,
   type Journal,
@@ -13,7 +14,16 @@ import {
   type StoredFact,
   type Verdict,
 } from './journal.ts';
-import { agentRow, inputLine, keptKey, permissionRow, readPage, runRow, scopeClause } from './rows.ts';
+import {
+  agentRow,
+  contentRow,
+  inputLine,
+  keptKey,
+  permissionRow,
+  readPage,
+  runRow,
+  scopeClause,
+} from './rows.ts';
 import { tables } from './tables.ts';
 
 export type SqliteOptions = {
@@ -142,7 +152,39 @@ export class SqliteJournal implements Journal {
       `SELECT * FROM permissions WHERE settled IS NULL AND ${where} ORDER BY seq`,
       ...values,
     );
-    return { seq: this.#head, agents: agents.map(agentRow), permissions: permissions.map(permissionRow) };
+    const contents = this.#all(
+      `SELECT c.* FROM contents c JOIN agents a ON a.id = c.agent WHERE c.seq IS NOT NULL AND ${where} ORDER BY c.seq`,
+      ...values,
+    );
+    return {
+      seq: this.#head,
+      agents: agents.map(agentRow),
+      permissions: permissions.map(permissionRow),
+      contents: contents.map(contentRow),
+    };
+  }
+
+  async agents(scope: Scope, filter: AgentFilter, page: { limit: number; before?: number | undefined }) {
+    const { where, values } = scopeClause(scope, 'tree');
+    return this.#all(
+      `SELECT * FROM agents WHERE seq < ? AND ${where} AND parent IS coalesce(?, parent)
+       AND (? IS NULL OR state IN (SELECT value FROM json_each(?))) ORDER BY seq DESC LIMIT ?`,
+      page.before ?? Number.MAX_SAFE_INTEGER,
+      ...values,
+      filter.parent ?? null,
+      ...Array<string | null>(2).fill(filter.states ? JSON.stringify(filter.states) : null),
+      page.limit,
+    ).map(agentRow);
+  }
+
+  async sentUuids({ agent, run }: RunRef, limit: number) {
+    const rows = this.#all(
+      `SELECT ref FROM inputs WHERE agent = ? AND run = ? AND kind = 'user' ORDER BY begins DESC LIMIT ?`,
+      agent,
+      run,
+      limit,
+    );
+    return rows.map(({ ref }) => String(ref));
   }
 
   async permission(id: string) {

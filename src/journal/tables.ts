@@ -61,6 +61,7 @@ CREATE TABLE IF NOT EXISTS contents (
   agent TEXT NOT NULL,
   id TEXT NOT NULL,
   content TEXT NOT NULL,
+  seq INTEGER,                 -- of the fact that told of it, if it's shown while it waits
   PRIMARY KEY (agent, id)
 ) STRICT;
 

@@ -48,6 +48,7 @@ function readHead(view: DataView, at: number): Head | undefined {
  * msgpackr decodes: among its extensions are ones that build functions and shared or cyclic values out of a client's
  * bytes.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a reader of one byte format, token by token
 export function messagePackFault(bytes: Uint8Array): string | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const levels = [{ left: 1, map: false }];

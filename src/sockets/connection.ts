@@ -115,8 +115,7 @@ export class Connection implements Sink {
         limit,
       });
     }
-    const carryOut = isMethodName(name) ? this.#methods[name] : undefined;
-    if (!isMethodName(name) || !carryOut) {
+    if (!isMethodName(name)) {
       const words = `There is no method ${name}. GET /v1/schema lists them.`;
       throw new RequestError('invalid', words, {}, rpcNumbers.methodNotFound);
     }
@@ -124,7 +123,8 @@ export class Connection implements Sink {
     const checked = schema.safeParse(params);
     if (!checked.success) throw new RequestError('invalid', faultsOf(checked.error.issues));
     if (scope) demandScope(this.#caller.principal, scope);
-    return (carryOut as (params: unknown, caller: Caller) => Promise<unknown>)(checked.data, this.#caller);
+    const carryOut = this.#methods[name] as (params: unknown, caller: Caller) => Promise<unknown>;
+    return carryOut(checked.data, this.#caller);
   }
 
   #requestError(error: unknown, method: string): RequestError {

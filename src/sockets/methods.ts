@@ -2,7 +2,8 @@ import type { Agents } from '../agents/agents.ts';
 import { type Principal, reaches } from '../agents/principal.ts';
 import { permissionView, resultView, snapshotView } from '../agents/views.ts';
 import type { Head } from '../feed/head.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { AgentRow, Journal } from '../journal/journal.ts';
+import type { AgentView } from '../protocol/agent.ts';
 import { RequestError } from '../protocol/errors.ts';
 import type { MethodName, Params, Result } from '../protocol/methods.ts';
 import { demandAgent, demandTree } from './access.ts';
@@ -14,7 +15,7 @@ export type World = { journal: Journal; head: Head; agents: Agents; now(): numbe
 /** Who calls, and what belongs to the connection of the call. */
 export type Caller = { principal: Principal; subscriptions: Subscriptions };
 
-type Methods = { [M in MethodName]?: (params: Params<M>, caller: Caller) => Promise<Result<M>> };
+type Methods = { [M in MethodName]: (params: Params<M>, caller: Caller) => Promise<Result<M>> };
 
 const defaultPage = 100;
 /** One slice of a large event. UTF-16 units. */
@@ -25,9 +26,15 @@ export function wireMethods({ journal, agents, now }: World): Methods {
   return {
     'task.start': async (params, { principal, subscriptions }) => {
       const started = await agents.start(principal, params);
-      if (!params.subscribe) return started;
-      const deltas = params.subscribe === true ? undefined : params.subscribe.deltas;
-      return { ...started, subscription: await subscriptions.open({ tree: started.tree, deltas }) };
+      return { ...started, ...(await subscribed(params.subscribe, started.tree, subscriptions)) };
+    },
+    'task.send': (params, { principal }) => agents.send(principal, params),
+    'task.interrupt': (params, { principal }) => agents.interrupt(principal, params),
+    'task.close': (params, { principal }) => agents.close(principal, params),
+    'task.configure': (params, { principal }) => agents.configure(principal, params),
+    'task.resume': async (params, { principal, subscriptions }) => {
+      const resumed = await agents.resume(principal, params);
+      return { ...resumed, ...(await subscribed(params.subscribe, resumed.tree, subscriptions)) };
     },
     'task.cancel': (params, { principal }) => agents.cancel(principal, params),
     'permission.answer': (params, { principal }) => agents.answer(principal, params),
@@ -39,10 +46,16 @@ export function wireMethods({ journal, agents, now }: World): Methods {
       return { permissions: rows.slice(0, limit).map(permissionView), ...(last && { next: last.seq }) };
     },
     'agent.get': async ({ agent }, { principal }) => {
-      const { tree } = await demandAgent(journal, principal, agent);
-      const view = snapshotView(await journal.snapshot({ tree })).agents.find(({ id }) => id === agent);
-      if (!view) throw new Error(`agent ${agent} is not in its tree ${tree}`);
-      return view;
+      return viewOf(journal, await demandAgent(journal, principal, agent));
+    },
+    'agent.list': async ({ tree, parent, state, limit = defaultPage, before }, { principal }) => {
+      if (tree !== undefined) await demandTree(journal, principal, tree);
+      const scope = tree !== undefined ? { tree } : ownScope(principal);
+      const states = typeof state === 'string' ? [state] : state;
+      const rows = await journal.agents(scope, { parent, states }, { limit: limit + 1, before });
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      const views = await Promise.all(rows.slice(0, limit).map((row) => viewOf(journal, row)));
+      return { agents: views, ...(last && { next: last.seq }) };
     },
     'agent.result': async ({ agent }, { principal }) => {
       const row = await demandAgent(journal, principal, agent);
@@ -69,6 +82,23 @@ export function wireMethods({ journal, agents, now }: World): Methods {
     },
     ping: async () => ({ at: now() }),
   };
+}
+
+async function subscribed(
+  subscribe: Params<'task.start'>['subscribe'],
+  tree: string,
+  subscriptions: Subscriptions,
+): Promise<Pick<Result<'task.start'>, 'subscription'>> {
+  if (!subscribe) return {};
+  const deltas = subscribe === true ? undefined : subscribe.deltas;
+  return { subscription: await subscriptions.open({ tree, deltas }) };
+}
+
+/** With its place in the tree, so the tree is read. */
+async function viewOf(journal: Journal, { id, tree }: AgentRow): Promise<AgentView> {
+  const view = snapshotView(await journal.snapshot({ tree })).agents.find((agent) => agent.id === id);
+  if (!view) throw new Error(`agent ${id} is not in its tree ${tree}`);
+  return view;
 }
 
 function ownScope({ owner, scopes }: Principal): { owner?: string } {
