@@ -19,6 +19,7 @@ import { armFault } from './fault.ts';
 import { Head } from './feed/head.ts';
 import { httpApp } from './http/app.ts';
 import { Doorkeeper } from './http/doorkeeper.ts';
+import { Tickets } from './http/tickets.ts';
 import { openTokens } from './http/tokens.ts';
 import { lockDataDirectory } from './journal/lock.ts';
 import { SqliteJournal } from './journal/sqlite.ts';
@@ -54,7 +55,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
     log,
     now: Date.now,
     openRun: ({ agent, run }, marker) =>
-      new SpooledRun(join(config.data, 'spools', agent, 'runs', String(run)), marker),
+      new SpooledRun(join(config.data, 'spools', `${agent}.${run}`), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
     publish: (tree, events) => head.publish(tree, events),
     isWatched: (agent) => head.isWatched(agent),
@@ -69,8 +70,10 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
   await agents.restart();
 
   let port = config.port;
+  const tickets = new Tickets(tokens);
   const doorkeeper = new Doorkeeper({
     tokens,
+    tickets,
     host: config.host,
     port: () => port,
     allowOrigin: config.allowOrigin,
@@ -82,7 +85,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
     version,
     claudeVersion: () => found,
   });
-  const app = httpApp(doorkeeper, { problem: () => journal.problem });
+  const app = httpApp({ doorkeeper, tickets, health: { problem: () => journal.problem } });
   const server = await listen(app, config);
   port = (server.address() as AddressInfo).port;
   sockets.attach(server);

@@ -22,10 +22,7 @@ export function admit(params: Params<'task.start'>, id: string, rules: Rules): s
     throw refused('cwd_missing', `There is no directory ${params.cwd}. Create it, or name another.`);
   }
   if (!rules.roots.some((root) => isWithin(cwd, resolved(root) ?? root))) {
-    throw refused(
-      'cwd_outside_roots',
-      `${params.cwd} is under no allowed root. Start the gateway with --root for it.`,
-    );
+    throw refused('root', `${params.cwd} is under no allowed root. Start the gateway with --root for it.`);
   }
   return cwd;
 }
@@ -36,21 +33,17 @@ function demandServed({
   dependsOn,
   contextFiles,
   spawnTags,
+  priority,
   limits = {},
 }: Params<'task.start'>): void {
   const { timeoutMinutes, maxTokens, maxCostUsd, maxTurns } = limits;
   const asked = {
-    parent,
-    dependsOn,
-    contextFiles,
-    spawnTags,
-    timeoutMinutes,
-    maxTokens,
-    maxCostUsd,
-    maxTurns,
+    ...{ parent, dependsOn, contextFiles, spawnTags: spawnTags || undefined },
+    priority: priority === 'normal' ? undefined : priority,
+    ...{ timeoutMinutes, maxTokens, maxCostUsd, maxTurns },
   };
-  const [name] = Object.entries(asked).find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (name) throw refused('not_served', `This gateway does not serve ${name} yet. Leave it out.`);
+  const [name] = Object.entries(asked).find(([, value]) => value !== undefined) ?? [];
+  if (name) throw refused('not_served', `This gateway does not serve ${name}. Leave it out.`);
 }
 
 function ownFolder(id: string, { cases }: Rules): string {

@@ -20,6 +20,9 @@ import { openRun, reopen } from './resume.ts';
 import { type StoredTask, storedTask, taskView } from './task.ts';
 import { holdOwnMessage, interrupt } from './turns.ts';
 
+/** Unfinished text by agent. */
+export type LiveTexts = { tree: string; owner: string; deltas: Delta[] }[];
+
 /** All agents that have an open run, and what clients may have done with them. */
 export class Agents {
   readonly #ports: Ports;
@@ -43,9 +46,9 @@ export class Agents {
   }
 
   /** Unfinished text of a tree (of all of them, without one), each block from position 0. */
-  liveText(tree?: string): { tree: string; delta: Delta }[] {
+  liveText(tree?: string): LiveTexts {
     const agents = [...this.#working.values()].filter(({ identity }) => !tree || identity.tree === tree);
-    return agents.flatMap((agent) => agent.liveText().map((delta) => ({ tree: agent.identity.tree, delta })));
+    return agents.map((agent) => ({ ...agent.identity, deltas: agent.liveText() }));
   }
 
   start(principal: Principal, params: Params<'task.start'>): Promise<Result<'task.start'>> {

@@ -17,7 +17,7 @@ export function configure(
     if (skips(permissionMode) && !skips(modeOf(draft))) {
       const words =
         'The CLI takes skipPermissions only from its start. Start the task with it, or use bypass.';
-      throw new RequestError('refused', words, { rule: 'skip_permissions_at_start' });
+      throw new RequestError('refused', words, { rule: 'mode', mode: permissionMode });
     }
     settings.permissionMode = permissionMode;
     draft.write('configure', setModeLine(randomUUID(), cliMode(permissionMode)));

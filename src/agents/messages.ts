@@ -47,6 +47,12 @@ export function deliver(draft: Draft, message: Outgoing): void {
   else draft.move({ type: 'turn', turn: openTurn(draft, message) });
 }
 
+/** Takes back a message that another one stands for. */
+export function forget(draft: Draft, id: string): void {
+  draft.record.messages = draft.record.messages.filter((message) => message.id !== id);
+  draft.change({ type: 'content.forget', agent: draft.agent.id, id });
+}
+
 /** The CLI has taken a message: its echo came, or the result of the turn that it opened. */
 export function consumed(draft: Draft, id: string): void {
   const { messages, taken, turns } = draft.record;

@@ -26,11 +26,11 @@ export function skips(mode: PermissionMode): boolean {
 export function demandMode(mode: PermissionMode, rules: ModeRules): void {
   if (skips(mode) && !rules.allowSkipPermissions) {
     const words = 'skipPermissions is off here. The operator allows it with --allow-skip-permissions.';
-    throw new RequestError('refused', words, { rule: 'skip_permissions' });
+    throw new RequestError('refused', words, { rule: 'mode', mode });
   }
   if (mode === 'bypass' && !rules.allowBypass) {
     const words = 'Mode bypass is off here. The operator allows it with --allow-bypass.';
-    throw new RequestError('refused', words, { rule: 'bypass' });
+    throw new RequestError('refused', words, { rule: 'mode', mode });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Result } from '../claude/lines.ts';
 import type { Draft } from './draft.ts';
 import { complete, end, fail, tellPartial } from './ending.ts';
-import { consumed } from './messages.ts';
+import { consumed, forget } from './messages.ts';
 import { withdrawTurn } from './permissions.ts';
 import { barrenRuns, costOf } from './record.ts';
 import type { Problem, Turn } from './state.ts';
@@ -19,6 +19,8 @@ export function resultCame(draft: Draft, result: Result, raw: string): void {
   const { shown } = draft.record;
   if (result.isError && shown.resumed && !shown.init) return resumeFailed(draft, result);
   if (result.text) draft.text = result.text;
+  // Our line crossed a turn that the CLI began by itself: its own turn follows.
+  if (result.unasked && draft.record.messages.some(({ id }) => id === draft.turn?.message)) return;
   endTurn(draft, draft.turn?.interrupting ? undefined : problemOf(result, draft.turn));
 }
 
@@ -78,6 +80,9 @@ function resumeFailed(draft: Draft, result: Result): void {
     return fail(draft, { reason: 'resume_failed', detail: wordsOf(result) });
   }
   record.resumable = false;
+  // What the session had taken is sent again, so a word of ours to go on has no sense.
+  const opening = record.messages.find(({ id }) => id === turn?.message);
+  if (opening?.own && record.taken.length > 0) forget(draft, opening.id);
   end(draft, { is: 'interrupted', reason: 'resume_failed', resuming: true, ...(turn && { cut: turn }) });
 }
 

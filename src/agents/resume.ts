@@ -5,7 +5,7 @@ import type { RunRow } from '../journal/journal.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
 import { end, fail } from './ending.ts';
-import { queueMessage } from './messages.ts';
+import { forget, queueMessage } from './messages.ts';
 import { initializeId } from './output.ts';
 import { barrenRuns } from './record.ts';
 import type { Problem } from './state.ts';
@@ -104,6 +104,8 @@ export function openRun(draft: Draft, opening: Outgoing | undefined): RunRow {
   record.shown = { resumed: record.resumable, ready: false, init: false, message: false };
   record.cost = { before: record.cost.before + record.cost.run, run: 0 };
   record.calls = {};
+  // Its input is empty.
+  for (const message of record.messages) message.sent = false;
   draft.write('initialize', initializeLine(initializeId(record.run)));
   const turn = opening && openTurn(draft, opening);
   draft.move({ type: 'run', ...(turn && { turn }) }, { run: record.run });
@@ -127,9 +129,7 @@ export function continueMessage(draft: Draft): Outgoing {
 export function replaceSilentMessage(draft: Draft): void {
   const { turn, record } = draft;
   if (!turn?.message || !record.shown.ready || record.shown.init) return;
-  const silent = turn.message;
-  record.messages = record.messages.filter(({ id }) => id !== silent);
-  draft.change({ type: 'content.forget', agent: draft.agent.id, id: silent });
+  forget(draft, turn.message);
   const message = continueMessage(draft);
   send(draft, message);
   turn.message = message.id;

@@ -63,6 +63,8 @@ export type Result = {
   /** Cumulative within the process. */
   costUsd?: number;
   usage?: Usage;
+  /** It ends a turn that the CLI began by itself. */
+  unasked?: true;
 };
 
 export type StreamEvent =
@@ -183,6 +185,7 @@ const resultSchema = z.object({
   num_turns: z.number().catch(0),
   total_cost_usd: count,
   usage: usageSchema.optional().catch(undefined),
+  origin: z.object({ kind: z.string() }).optional().catch(undefined),
 });
 
 function resultLine(json: Record<string, unknown>): CliLine {
@@ -198,6 +201,7 @@ function resultLine(json: Record<string, unknown>): CliLine {
       turns: read.num_turns,
       ...(read.total_cost_usd !== undefined && { costUsd: read.total_cost_usd }),
       ...(read.usage && { usage: read.usage }),
+      ...(read.origin?.kind === 'task-notification' && { unasked: true }),
     },
   };
 }
@@ -258,6 +262,8 @@ function systemLine(json: Record<string, unknown>): CliLine {
       return task ? { kind: 'task', task, open: true } : { kind: 'other' };
     case 'task_notification':
       return task ? { kind: 'task', task, open: false } : { kind: 'other' };
+    case 'task_updated':
+      return task && isOver(json.patch) ? { kind: 'task', task, open: false } : { kind: 'other' };
     case 'session_state_changed':
       return json.state === 'idle' ? { kind: 'silent' } : { kind: 'other' };
     case 'thinking_tokens':
@@ -269,6 +275,11 @@ function systemLine(json: Record<string, unknown>): CliLine {
     default:
       return { kind: 'other' };
   }
+}
+
+function isOver(patch: unknown): boolean {
+  const status = (patch as { status?: unknown } | undefined)?.status;
+  return typeof status === 'string' && !['pending', 'running'].includes(status);
 }
 
 const deltaText = {

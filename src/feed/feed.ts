@@ -1,6 +1,6 @@
+import type { LiveTexts } from '../agents/agents.ts';
 import type { Journal, Scope } from '../journal/journal.ts';
 import type { Encoding } from '../protocol/codec.ts';
-import type { Delta } from '../protocol/events.ts';
 import { Frame, type FrameBytes, framesOf } from './frame.ts';
 
 /** Where a feed's frames go: a connection. */
@@ -17,7 +17,7 @@ export type Source = {
   /** The newest seq that was given to the feeds at the head. */
   readonly published: number;
   /** Unfinished text of a tree, or of all. */
-  liveText(tree?: string): { tree: string; delta: Delta }[];
+  liveText(tree?: string): LiveTexts;
 };
 
 export type Subscription = {
@@ -110,12 +110,12 @@ export class Feed {
   /** Whoever reaches the head may have missed the beginning of what is being written. */
   #reachHead(): void {
     this.#state = 'live';
-    const { tree, deltas, owner } = this.#subscription;
+    const { tree, deltas } = this.#subscription;
     if (!deltas) return;
-    const texts = this.#source.liveText(tree === '*' ? undefined : tree);
-    for (const [of, group] of Map.groupBy(texts, (text) => text.tree)) {
-      if (!this.takes(of, owner ?? '')) continue;
-      this.#send(new Frame(of, group).bytes(this.#sink.encoding, true));
+    for (const text of this.#source.liveText(tree === '*' ? undefined : tree)) {
+      if (text.deltas.length === 0 || !this.takes(text.tree, text.owner)) continue;
+      const events = text.deltas.map((delta) => ({ delta }));
+      this.#send(new Frame(text.tree, events).bytes(this.#sink.encoding, true));
     }
   }
 

@@ -10,7 +10,8 @@ const frameBytes = 64 * 1024;
 export class Head implements Source {
   readonly journal: Journal;
   readonly liveText: Source['liveText'];
-  readonly #feeds = new Set<Feed>();
+  /** By tree; those of all trees under `*`. */
+  readonly #feeds = new Map<string, Set<Feed>>();
   #published: number;
 
   constructor(journal: Journal, liveText: Source['liveText']) {
@@ -25,7 +26,7 @@ export class Head implements Source {
   }
 
   publish({ tree, owner }: { tree: string; owner: string }, events: readonly Published[]): void {
-    const takers = [...this.#feeds].filter((feed) => feed.takes(tree, owner));
+    const takers = this.#takers(tree, owner);
     for (const part of takers.length > 0 ? parts(events) : []) {
       const frame = new Frame(tree, part);
       for (const feed of takers) feed.offer(frame);
@@ -36,18 +37,26 @@ export class Head implements Source {
 
   /** Whether any feed takes what is published of this tree. */
   isWatched({ tree, owner }: { tree: string; owner: string }): boolean {
-    return [...this.#feeds].some((feed) => feed.takes(tree, owner));
+    return this.#takers(tree, owner).length > 0;
+  }
+
+  #takers(tree: string, owner: string): Feed[] {
+    const feeds = [...(this.#feeds.get(tree) ?? []), ...(this.#feeds.get('*') ?? [])];
+    return feeds.filter((feed) => feed.takes(tree, owner));
   }
 
   open(subscription: Subscription, sink: Sink): Feed {
     const feed = new Feed(subscription, sink, this);
-    this.#feeds.add(feed);
+    const feeds = this.#feeds.get(feed.tree) ?? new Set();
+    this.#feeds.set(feed.tree, feeds.add(feed));
     return feed;
   }
 
   close(feed: Feed): void {
     feed.close();
-    this.#feeds.delete(feed);
+    const feeds = this.#feeds.get(feed.tree);
+    feeds?.delete(feed);
+    if (feeds?.size === 0) this.#feeds.delete(feed.tree);
   }
 }
 

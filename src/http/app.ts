@@ -1,15 +1,20 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
+import { z } from 'zod';
+import { RequestError } from '../protocol/errors.ts';
 import { protocolJsonSchema } from '../protocol/json-schema.ts';
 import type { Doorkeeper } from './doorkeeper.ts';
+import type { Tickets } from './tickets.ts';
 
 export type Health = {
   /** Why new work can't be taken now; undefined if it can. */
   problem(): string | undefined;
 };
 
+export type Doors = { doorkeeper: Doorkeeper; tickets: Tickets; health: Health };
+
 /** The HTTP doors. Host and Origin are checked before anything else. */
-export function httpApp(doorkeeper: Doorkeeper, health: Health): Hono<{ Bindings: HttpBindings }> {
+export function httpApp({ doorkeeper, tickets, health }: Doors): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(async (context, next) => {
     if (!doorkeeper.letsIn(context.env.incoming.headers))
@@ -24,5 +29,23 @@ export function httpApp(doorkeeper: Doorkeeper, health: Health): Hono<{ Bindings
     return problem ? context.text(`${problem}\n`, 503) : context.text('ready\n');
   });
   app.get('/v1/schema', (context) => context.json(protocolJsonSchema()));
+  app.post('/v1/tickets', (context) => {
+    const principal = doorkeeper.principalOf(context.env.incoming.headers);
+    if (!principal) return context.json(unauthorized, 401);
+    return context.json(tickets.issue(principal));
+  });
+  app.post('/v1/session', async (context) => {
+    const body = ticketSchema.safeParse(await context.req.json().catch(() => undefined));
+    const principal = body.success ? tickets.redeem(body.data.ticket) : undefined;
+    if (!principal) return context.json(unauthorized, 401);
+    context.header('set-cookie', tickets.cookieFor(principal));
+    return context.json({ principal: principal.name, scopes: principal.scopes });
+  });
   return app;
 }
+
+const ticketSchema = z.strictObject({ ticket: z.string().max(200) });
+const unauthorized = new RequestError(
+  'unauthorized',
+  'The token or ticket is missing or no longer valid. Send "Authorization: Bearer TOKEN".',
+).toWire();

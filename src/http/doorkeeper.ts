@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../agents/principal.ts';
+import type { Tickets } from './tickets.ts';
 import { type Tokens, tokenFromAuthorization } from './tokens.ts';
 
 export type DoorkeeperOptions = {
   tokens: Tokens;
+  tickets: Tickets;
   /** The address that is listened on. */
   host: string;
   port(): number;
@@ -28,26 +30,38 @@ export class Doorkeeper {
     return origin === undefined || this.#origins.includes(origin.toLowerCase());
   }
 
-  get #hosts(): string[] {
-    const { host, allowOrigin } = this.#options;
-    const port = this.#options.port();
+  get #ownHosts(): string[] {
+    const { host } = this.#options;
     const names = ['localhost', '127.0.0.1', '[::1]', host.includes(':') ? `[${host}]` : host];
-    // A page that is let in may reach us under its own name, behind a proxy.
-    const behindProxy = allowOrigin.map((origin) => new URL(origin).host);
-    return [...names.map((name) => `${name}:${port}`.toLowerCase()), ...behindProxy];
+    return names.map((name) => `${name}:${this.#options.port()}`.toLowerCase());
+  }
+
+  /** A page that is let in may reach us under its own name, behind a proxy. */
+  get #hosts(): string[] {
+    return [...this.#ownHosts, ...this.#options.allowOrigin.map((origin) => new URL(origin).host)];
+  }
+
+  get #ownOrigins(): string[] {
+    return this.#ownHosts.map((host) => `http://${host}`);
   }
 
   get #origins(): string[] {
-    return [...this.#hosts.map((host) => `http://${host}`), ...this.#options.allowOrigin];
+    return [...this.#ownOrigins, ...this.#options.allowOrigin];
   }
 
-  /** The principal of an Authorization header. */
-  principalOf(authorization: string | undefined): Principal | undefined {
-    const token = tokenFromAuthorization(authorization);
-    return token === undefined ? undefined : this.principalOfToken(token);
+  /** The principal of an Authorization header, or of the console's cookie, which counts on our own pages only. */
+  principalOf({ authorization, cookie, origin }: IncomingHttpHeaders): Principal | undefined {
+    if (authorization !== undefined) {
+      const token = tokenFromAuthorization(authorization);
+      return token === undefined ? undefined : this.#options.tokens.principalOf(token);
+    }
+    const own = origin === undefined || this.#ownOrigins.includes(origin.toLowerCase());
+    return own ? this.#options.tickets.principalOf(cookie) : undefined;
   }
 
-  principalOfToken(token: string): Principal | undefined {
-    return this.#options.tokens.principalOf(token);
+  /** The principal of what a subprotocol brought. */
+  principalOfOffer({ token, ticket }: { token?: string; ticket?: string }): Principal | undefined {
+    if (token !== undefined) return this.#options.tokens.principalOf(token);
+    return ticket === undefined ? undefined : this.#options.tickets.redeem(ticket);
   }
 }

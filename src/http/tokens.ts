@@ -12,6 +12,7 @@ export interface Tokens {
   /** What had to be put right at opening, for the log. */
   warnings: string[];
   principalOf(token: string): Principal | undefined;
+  principalNamed(name: string): Principal | undefined;
 }
 
 const storedTokensSchema = z.array(
@@ -44,6 +45,7 @@ export function openTokens(dataDir: string): Tokens {
       for (const entry of known) if (timingSafeEqual(hash, entry.hash)) found ??= entry.principal;
       return found;
     },
+    principalNamed: (name) => known.find(({ principal }) => principal.name === name)?.principal,
   };
 }
 

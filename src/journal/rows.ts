@@ -32,11 +32,14 @@ export function scopeClause(scope: Scope, column: string): { where: string; valu
   return { where: parts.join(' AND '), values };
 }
 
-/** Takes rows until about `maxBytes` are reached and the commit that was begun is whole. */
+/** Takes rows until about `maxBytes` are reached and the commit that was begun is whole (of several trees, maybe). */
 export function readPage(rows: Iterable<Row>, head: number, maxBytes: number): Page {
   const facts: StoredFact[] = [];
   let bytes = 0;
+  let through = 0;
   for (const row of rows) {
+    if (bytes >= maxBytes && row.commit_to !== through) return { facts, through, atHead: false };
+    through = Number(row.commit_to);
     const data = row.data as string | null;
     const fact = {
       seq: Number(row.seq),
@@ -47,7 +50,6 @@ export function readPage(rows: Iterable<Row>, head: number, maxBytes: number): P
     };
     facts.push(fact);
     bytes += fact.head.length + (data?.length ?? 0);
-    if (bytes >= maxBytes && row.ends === 1) return { facts, through: fact.seq, atHead: fact.seq === head };
   }
   return { facts, through: head, atHead: true };
 }

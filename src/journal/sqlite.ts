@@ -76,23 +76,24 @@ export class SqliteJournal implements Journal {
 
   #carryOut(commit: Commit): StoredFact[] {
     if (commit.run) this.#advance(commit.run, commit.offsets);
-    const facts = commit.facts.map((fact, i) => this.#append(fact, i === commit.facts.length - 1));
+    const commitTo = this.#head + commit.facts.length;
+    const facts = commit.facts.map((fact) => this.#append(fact, commitTo));
     const seqs = facts.map(({ seq }) => seq);
     for (const change of commit.changes) applyChange(this.#sql, change, seqs);
     return facts;
   }
 
-  #append({ tree, data, ...rest }: NewFact, ends: boolean): StoredFact {
+  #append({ tree, data, ...rest }: NewFact, commitTo: number): StoredFact {
     const head = JSON.stringify(rest).slice(1, -1);
     const large = Buffer.byteLength(data) > limits.maxEventBytes;
     const { lastInsertRowid } = this.#run(
-      'INSERT INTO facts (tree, head, data, size, large, ends) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO facts (tree, head, data, size, large, commit_to) VALUES (?, ?, ?, ?, ?, ?)',
       tree,
       head,
       data,
       data.length,
       Number(large),
-      Number(ends),
+      commitTo,
     );
     return { seq: Number(lastInsertRowid), tree, head, data: large ? null : data, size: data.length };
   }
@@ -122,7 +123,7 @@ export class SqliteJournal implements Journal {
   async read(scope: Scope, after: number, maxBytes: number) {
     const { where, values } = scopeClause(scope, 'tree');
     const rows = this.#prepare(
-      `SELECT seq, tree, head, size, ends, CASE large WHEN 1 THEN NULL ELSE data END AS data
+      `SELECT seq, tree, head, size, commit_to, CASE large WHEN 1 THEN NULL ELSE data END AS data
        FROM facts WHERE seq > ? AND ${where} ORDER BY seq`,
     ).iterate(after, ...values);
     return readPage(rows, this.#head, maxBytes);

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS facts (
   data TEXT NOT NULL,          -- the data's JSON
   size INTEGER NOT NULL,       -- of data, in UTF-16 units
   large INTEGER NOT NULL,      -- 1: data goes out as null
-  ends INTEGER NOT NULL        -- 1: the last fact of its commit
+  commit_to INTEGER NOT NULL   -- seq of the last fact of its commit
 ) STRICT;
 CREATE INDEX IF NOT EXISTS facts_of_tree ON facts (tree, seq);
 

@@ -16,11 +16,6 @@ export const closeCodes = {
   },
   1012: { name: 'restart', reason: 'the gateway restarts; come back with your cursors', comeBack: true },
   1013: { name: 'try_later', reason: 'too many connections; try again later', comeBack: true },
-  4000: {
-    name: 'slow_reader',
-    reason: 'nothing was taken from this socket for 30 s; come back with your cursors',
-    comeBack: true,
-  },
   4001: { name: 'heartbeat_lost', reason: 'a ping went unanswered', comeBack: true },
   4501: { name: 'unauthorized', reason: 'the token is missing, wrong or revoked', comeBack: false },
   4502: {

@@ -13,12 +13,14 @@ export const wireLimitsSchema = tolerantObject({
 });
 export type WireLimits = z.infer<typeof wireLimitsSchema>;
 
-export const limits: WireLimits = {
+export const limits = {
   maxFrameBytes: 16 * 1024 * 1024,
   maxEventBytes: 256 * 1024,
   maxOpenCalls: 64,
   maxSubscriptions: 256,
-};
+  maxConnections: 1_000,
+  maxCallsPerSecond: 500,
+} satisfies WireLimits;
 
 export const defaultHeartbeatMs = 25_000;
 /** How long a WebSocket ping may go unanswered. Any progress counts as an answer. */

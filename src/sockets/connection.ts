@@ -24,6 +24,7 @@ export class Connection implements Sink {
   readonly #methods: ReturnType<typeof wireMethods>;
   readonly #caller: Caller;
   #openCalls = 0;
+  readonly #calls = { left: limits.maxCallsPerSecond, at: performance.now() };
   #malformed = 0;
   /** Bytes that the system has taken from us: any change is progress. */
   #taken = 0;
@@ -109,6 +110,7 @@ export class Connection implements Sink {
   }
 
   async #carryOut(name: string, params: object): Promise<unknown> {
+    this.#spendCall();
     const limit = limits.maxOpenCalls;
     if (this.#openCalls > limit) {
       throw new RequestError('overloaded', `Over ${limit} calls are open. Await some answers first.`, {
@@ -125,6 +127,22 @@ export class Connection implements Sink {
     if (scope) demandScope(this.#caller.principal, scope);
     const carryOut = this.#methods[name] as (params: unknown, caller: Caller) => Promise<unknown>;
     return carryOut(checked.data, this.#caller);
+  }
+
+  /** A bucket of one second's calls, filled as time goes by. */
+  #spendCall(): void {
+    const limit = limits.maxCallsPerSecond;
+    const now = performance.now();
+    this.#calls.left = Math.min(limit, this.#calls.left + ((now - this.#calls.at) / 1_000) * limit);
+    this.#calls.at = now;
+    if (this.#calls.left < 1) {
+      const retryAfterMs = Math.ceil(1_000 / limit);
+      throw new RequestError('rate_limited', `Over ${limit} calls a second. Slow down.`, {
+        limit,
+        retryAfterMs,
+      });
+    }
+    this.#calls.left -= 1;
   }
 
   #requestError(error: unknown, method: string): RequestError {

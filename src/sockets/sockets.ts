@@ -36,12 +36,7 @@ export class Sockets {
       noServer: true,
       maxPayload: limits.maxFrameBytes,
       perMessageDeflate: false,
-      handleProtocols: (names) => {
-        const offer = parseOffer(names);
-        return offer.kind === 'chosen'
-          ? offer.name
-          : ([...names].find((name) => !/^spawngate\.(bearer|ticket)\./.test(name)) ?? false);
-      },
+      handleProtocols: (names) => answeredName(names) ?? false,
     });
   }
 
@@ -67,26 +62,27 @@ export class Sockets {
     const { doorkeeper } = this.#options;
     if (new URL(request.url ?? '/', 'http://any').pathname !== path) return '404 Not Found';
     if (!doorkeeper.letsIn(request.headers)) return '403 Forbidden';
-    const { authorization } = request.headers;
-    // A browser can't see a 401, so its bad token is told by a close code.
-    if (authorization !== undefined && !doorkeeper.principalOf(authorization)) return '401 Unauthorized';
-    const offer = parseOffer(request.headers['sec-websocket-protocol']);
-    if (authorization === undefined && offer.kind === 'none') return '401 Unauthorized';
-    return undefined;
+    const { authorization, cookie } = request.headers;
+    // A browser can't see a 401, so its bad token, ticket or cookie is told by a close code.
+    if (authorization !== undefined) {
+      return doorkeeper.principalOf(request.headers) ? undefined : '401 Unauthorized';
+    }
+    const offer = parseOffer(namesIn(request));
+    if (offer.kind === 'unsupported' && !answeredName(namesIn(request))) return '400 Bad Request';
+    return offer.kind === 'none' && cookie === undefined ? '401 Unauthorized' : undefined;
   }
 
   #accept(socket: WebSocket, request: IncomingMessage): void {
     const { doorkeeper } = this.#options;
-    const offer = parseOffer(request.headers['sec-websocket-protocol']);
+    const offer = parseOffer(namesIn(request));
     const close = (code: CloseCodeNumber) => {
       socket.on('error', () => socket.terminate());
       socket.close(code, closeCodes[code].reason);
     };
     if (offer.kind === 'unsupported') return close(4504);
-    const bearer = offer.kind === 'chosen' ? offer.token : undefined;
-    const principal =
-      doorkeeper.principalOf(request.headers.authorization) ??
-      (bearer === undefined ? undefined : doorkeeper.principalOfToken(bearer));
+    if (this.#connections.size >= limits.maxConnections) return close(1013);
+    const offered = offer.kind === 'chosen' ? doorkeeper.principalOfOffer(offer) : undefined;
+    const principal = offered ?? doorkeeper.principalOf(request.headers);
     if (!principal) return close(4501);
     this.#serve(socket, offer.kind === 'chosen' ? offer.encoding : 'json', principal);
   }
@@ -128,8 +124,10 @@ export class Sockets {
       const asked = performance.now();
       const before = connection.progress.taken;
       pong = setTimeout(() => {
-        if (heard < asked && connection.progress.taken === before && !connection.progress.waiting)
-          socket.terminate();
+        if (heard >= asked || connection.progress.taken !== before) return;
+        connection.close(4001);
+        // The other side may be gone without a word, so its close isn't waited for.
+        setTimeout(() => socket.terminate(), 1_000).unref();
       }, pongTimeoutMs);
     };
     const watch = () => {
@@ -147,6 +145,21 @@ export class Sockets {
       clearTimeout(pong);
     };
   }
+}
+
+function namesIn({ headers }: IncomingMessage): string[] {
+  return (headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+}
+
+/** The subprotocol that the upgrade is answered with: never one that carries a secret. */
+function answeredName(names: Iterable<string>): string | undefined {
+  const offered = [...names];
+  const offer = parseOffer(offered);
+  if (offer.kind === 'chosen') return offer.name;
+  return offered.find((name) => !/^spawngate\.(bearer|ticket)\./.test(name));
 }
 
 function refuse(socket: Duplex, status: string): void {

@@ -37,7 +37,7 @@ export class Subscriptions {
     if (!this.#feeds.has(tree) && this.#feeds.size >= limits.maxSubscriptions) {
       const limit = limits.maxSubscriptions;
       throw new RequestError('refused', `At most ${limit} subscriptions a connection.`, {
-        rule: 'max_subscriptions',
+        rule: 'maxSubscriptions',
         limit,
       });
     }
