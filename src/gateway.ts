@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statfsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -53,6 +53,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
   const ports: Ports = {
     journal,
     log,
+    freeBytes: freeBytesOf(config.data),
     now: Date.now,
     openRun: ({ agent, run }, marker) =>
       new SpooledRun(join(config.data, 'spools', `${agent}.${run}`), marker),
@@ -139,6 +140,18 @@ function launch(
       run: marker,
       ...(task.env && { task: task.env }),
     }),
+  };
+}
+
+/** Looked at once in a while only, as every agent asks at every turn of the clock. */
+function freeBytesOf(folder: string): () => number {
+  let seen = { bytes: 0, at: Number.NEGATIVE_INFINITY };
+  return () => {
+    if (performance.now() - seen.at > 2_000) {
+      const { bavail, bsize } = statfsSync(folder);
+      seen = { bytes: bavail * bsize, at: performance.now() };
+    }
+    return seen.bytes;
   };
 }
 

@@ -12,8 +12,8 @@ import {
 import type { Content } from '../protocol/content.ts';
 import type { Delta } from '../protocol/events.ts';
 import { Draft, type Identity } from './draft.ts';
-import { endIdle, isSilent } from './due.ts';
-import { end } from './ending.ts';
+import { endIdle, isSilent, warn } from './due.ts';
+import { end, fail } from './ending.ts';
 import { deliver, nextMessage } from './messages.ts';
 import { OpenRun } from './open-run.ts';
 import { hear } from './output.ts';
@@ -30,6 +30,8 @@ import type { Outgoing } from './turns.ts';
 const graceMs = 1_500;
 /** The pause after which what failed on a full disk is tried again. */
 const retryMs = 500;
+/** So often a fault of ours may come back before it ends the agent. */
+const maxFailures = 5;
 
 /**
  * An agent with an open run. Whatever happens to it becomes a step: a draft of the new record with its facts
@@ -47,6 +49,7 @@ export class Agent {
   #text = '';
   #open: OpenRun | undefined;
   #woken = false;
+  #failures = 0;
   #stopped = false;
   #wasWatched: boolean;
   #leftAt = Number.POSITIVE_INFINITY;
@@ -81,12 +84,18 @@ export class Agent {
   /** Takes up an open run: reads its spool to the end, then does what its state calls for. */
   attach(row: RunRow): Promise<void> {
     return this.#serial.run(async () => {
-      this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
-      const open = await OpenRun.takeUp(row, this.#ports);
-      this.#open = open;
-      while (await this.#readOn(open));
-      await this.#dropPointless(open);
-      this.#goOn(open);
+      try {
+        this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
+        const open = await OpenRun.takeUp(row, this.#ports);
+        this.#open = open;
+        while (await this.#readOn(open));
+        await this.#dropPointless(open);
+        this.#goOn(open);
+      } catch (error) {
+        // The run is journaled, so it is ours to go on with, be it later.
+        this.#ports.log.error({ err: error, agent: this.identity.id }, 'a run could not be taken up yet');
+        setTimeout(() => void (this.#stopped || this.attach(row)), retryMs);
+      }
     });
   }
 
@@ -139,12 +148,24 @@ export class Agent {
       if (end) await this.#processEnded(open, end);
       else await this.#care(open);
       this.#reconcile();
+      this.#failures = 0;
     } catch (error) {
-      const level = error instanceof JournalUnavailable ? 'warn' : 'error';
-      this.#ports.log[level]({ err: error, agent: this.identity.id }, 'a step failed and is tried again');
-      await delay(retryMs);
-      await this.#rebuild();
+      await this.#tryAgain(error);
     }
+  }
+
+  /** A full disk passes; a fault of ours would come back with the same line, so it ends the agent instead. */
+  async #tryAgain(error: unknown): Promise<void> {
+    const passes = error instanceof JournalUnavailable;
+    this.#ports.log[passes ? 'warn' : 'error']({ err: error, agent: this.identity.id }, 'a step failed');
+    await delay(retryMs);
+    await this.#rebuild();
+    this.#failures += Number(!passes);
+    if (this.#failures < maxFailures) return;
+    const draft = this.#draft();
+    fail(draft, { reason: 'gateway_fault', detail: 'The gateway failed on this agent; its log says why.' });
+    await this.#commit(draft);
+    this.#reconcile();
   }
 
   /** Reads and commits one chunk. Gives whether there was one. */
@@ -152,9 +173,10 @@ export class Agent {
     if (isEnded(this.#record.state)) return false;
     const lines = open.reader.next();
     if (!lines) return false;
+    open.heardAt = performance.now();
     const draft = this.#draft();
     hear(draft, lines, open.factsTo);
-    faultPoint('read-to-commit');
+    faultPoint('read-to-commit', draft.facts);
     const to = Math.max(open.factsTo, lines.at(-1)?.to ?? 0);
     if (this.#isEmpty(draft)) {
       this.#publish(draft, []);
@@ -194,7 +216,7 @@ export class Agent {
     this.#record = draft.record;
     this.#text = draft.text;
     this.#open?.place(draft.lines, draft.inputTo);
-    faultPoint('commit-to-flush');
+    faultPoint('commit-to-flush', draft.facts);
     this.#publish(draft, facts);
   }
 
@@ -219,6 +241,7 @@ export class Agent {
     endIdle(draft);
     if (this.#isAbandoned(draft)) end(draft, { is: 'cancelled', detail: 'The last subscriber has gone.' });
     if (isSilent(open, draft.record)) replaceSilentMessage(draft);
+    warn(draft, open, this.#ports.freeBytes());
     if (!this.#isEmpty(draft)) await this.#commit(draft);
   }
 
@@ -296,10 +319,12 @@ export class Agent {
     const { state } = this.#record;
     const goesOn = state.is === 'interrupted' && state.resuming;
     const opened = goesOn ? openRun(draft, state.cut ? await this.#cutMessage(draft) : undefined) : undefined;
+    // Before the commit, as nobody would look for the spool of a closed run.
+    open.run.remove();
+    faultPoint('remove-to-close');
     await this.#commit(draft);
     this.#open = undefined;
     open.close();
-    open.run.remove();
     if (!opened) return this.#closed.resolve();
     this.#open = await OpenRun.takeUp(opened, this.#ports);
     this.#goOn(this.#open);

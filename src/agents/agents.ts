@@ -10,6 +10,7 @@ import { Agent } from './agent.ts';
 import { decisionOf, settledOutcome, takeAnswer } from './answer.ts';
 import { configure } from './configure.ts';
 import { Draft } from './draft.ts';
+import { lowDiskBytes } from './due.ts';
 import { cancel, complete } from './ending.ts';
 import { type Call, type Keep, keyed } from './keys.ts';
 import { queueMessage } from './messages.ts';
@@ -61,6 +62,7 @@ export class Agents {
     params: Params<'task.start'>,
     keep: Keep,
   ): Promise<Result<'task.start'>> {
+    demandRoom(this.#ports.freeBytes());
     const id = randomUUID();
     const cwd = admit(params, id, this.#rules);
     const task = storedTask(params, cwd);
@@ -240,6 +242,11 @@ function demandNoCommand({ allowCommands }: StoredTask, content: Content | undef
   const words =
     'A text that begins with "/" is a command of Claude Code. Start the task with allowCommands for it.';
   throw new RequestError('refused', words, { rule: 'commands' });
+}
+
+function demandRoom(freeBytes: number): void {
+  if (freeBytes >= lowDiskBytes) return;
+  throw new RequestError('unavailable', 'The disk is nearly full. Make room, then try again.', { freeBytes });
 }
 
 function goesOn(id: string): RequestError {

@@ -29,6 +29,10 @@ export class OpenRun {
   ending: Promise<void> | undefined;
   /** When the resumed CLI was first seen ready without a word (performance.now). */
   silentSince: number | undefined;
+  /** When output last came, or when we began to listen (performance.now). */
+  heardAt = performance.now();
+  /** What was warned of and still holds. */
+  readonly warned = new Set<'output_stalled' | 'disk_low'>();
   #watcher: Disposable | undefined;
   #end: RunEnd | undefined;
   #claimed = false;

@@ -21,6 +21,8 @@ export type Ports = {
   publish: Publish;
   /** Whether anybody of the agent's owner is subscribed to its tree. */
   isWatched(agent: Identity): boolean;
+  /** Free space where spools and journal lie. */
+  freeBytes(): number;
   log: Log;
   /** Epoch ms. */
   now(): number;

@@ -35,7 +35,7 @@ const pageBytes = 64 * 1024;
 
 /**
  * One subscription's cursor. There is one way to the reader: behind the head it reads pages from the journal;
- * at the head it's given the frames that are published. It gets to the head only if nothing was published that
+ * at the head it's given the frames that are published. It gets to the head only if nothing was committed that
  * it hasn't read, so there is no gap between the two, and no queue.
  */
 export class Feed {
@@ -68,9 +68,14 @@ export class Feed {
     return (only === undefined || only === owner) && !except().includes(tree);
   }
 
+  /** Whether it stands at the head and lacks what is published up to there: it may have read it before. */
+  lacks(through: number | undefined): boolean {
+    return this.#state === 'live' && (through === undefined || through > this.#cursor);
+  }
+
   /** A frame of the head. Whoever can't take it now falls behind, and reads it from the journal later. */
   offer(frame: Frame): void {
-    if (this.#state !== 'live' || (frame.through ?? Number.POSITIVE_INFINITY) <= this.#cursor) return;
+    if (this.#state !== 'live') return;
     if (this.#sink.full) {
       this.#state = 'behind';
       return;
@@ -99,7 +104,8 @@ export class Feed {
     if (this.#state === 'closed') return;
     for (const frame of framesOf(page.facts)) this.#send(frame.bytes(this.#sink.encoding, true));
     this.#cursor = page.through;
-    if (page.atHead && this.#cursor >= this.#source.published) this.#reachHead();
+    // What was committed since the page was read is in the live text already.
+    if (page.atHead && this.#cursor >= this.#source.journal.head) this.#reachHead();
   }
 
   #scope(): Scope {

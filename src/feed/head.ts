@@ -26,13 +26,15 @@ export class Head implements Source {
   }
 
   publish({ tree, owner }: { tree: string; owner: string }, events: readonly Published[]): void {
-    const takers = this.#takers(tree, owner);
+    const last = events.findLast((event) => 'fact' in event);
+    const through = last && 'fact' in last ? last.fact.seq : undefined;
+    // Asked once for all parts: the text in front of a fact goes with it, or not at all.
+    const takers = this.#takers(tree, owner).filter((feed) => feed.lacks(through));
     for (const part of takers.length > 0 ? parts(events) : []) {
       const frame = new Frame(tree, part);
       for (const feed of takers) feed.offer(frame);
     }
-    const last = events.findLast((event) => 'fact' in event);
-    if (last && 'fact' in last) this.#published = last.fact.seq;
+    this.#published = through ?? this.#published;
   }
 
   /** Whether any feed takes what is published of this tree. */

@@ -33,6 +33,7 @@ export const stateReasons = {
   crashed: 'The process was ended by a signal, or vanished.',
   crash_loop: 'Three runs without a completed message.',
   cancelled: 'Cancelled by a client, an agent, or the loss of its last subscriber.',
+  gateway_fault: 'The gateway failed on this agent; its log says why.',
   promise_not_kept: 'Five reminders did not bring the completion phrase.',
 } as const;
 const reasonNames = Object.keys(stateReasons) as [

@@ -26,6 +26,8 @@ export class Connection implements Sink {
   #openCalls = 0;
   readonly #calls = { left: limits.maxCallsPerSecond, at: performance.now() };
   #malformed = 0;
+  /** It has been full, so that feeds may stand behind. */
+  #choked = false;
   /** Bytes that the system has taken from us: any change is progress. */
   #taken = 0;
 
@@ -64,8 +66,12 @@ export class Connection implements Sink {
     this.#socket.send(bytes, { binary: codecs[this.encoding].binary }, (error) => {
       if (error) return;
       this.#taken += 1;
-      if (!this.full) void this.#pump();
+      if (!this.#choked || this.full) return;
+      this.#choked = false;
+      void this.#pump();
     });
+    // Only what is sent fills it, so whoever falls behind does it after this.
+    this.#choked ||= this.full;
   }
 
   notify<N extends NotificationName>(method: N, params: Notification<N>): void {
