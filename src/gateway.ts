@@ -14,6 +14,7 @@ import { claudeVersion, findClaude, spawnArguments } from './claude/command.ts';
 import { agentEnvironment } from './claude/environment.ts';
 import type { Launch } from './claude/run.ts';
 import { SpooledRun } from './claude/spooled-run.ts';
+import { Spools } from './claude/spools.ts';
 import type { Config } from './config.ts';
 import { armFault } from './fault.ts';
 import { Head } from './feed/head.ts';
@@ -50,13 +51,14 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
 
   const claude = findClaude({ configured: config.claude, env: config.agentEnvironment });
   let found: string | null = null;
+  const spools = new Spools(join(config.data, 'spools'));
+  spools.keepOnly(await journal.openRuns());
   const ports: Ports = {
     journal,
     log,
     freeBytes: freeBytesOf(config.data),
     now: Date.now,
-    openRun: ({ agent, run }, marker) =>
-      new SpooledRun(join(config.data, 'spools', `${agent}.${run}`), marker),
+    openRun: (run, marker) => new SpooledRun(spools.folder(run), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
     publish: (tree, events) => head.publish(tree, events),
     isWatched: (agent) => head.isWatched(agent),
