@@ -84,6 +84,13 @@ export class Feed {
     this.#cursor = frame.through ?? this.#cursor;
   }
 
+  /** Leaves the head, to come back to it through the journal. */
+  lookBack(): void {
+    if (this.#state !== 'live') return;
+    this.#state = 'behind';
+    void this.pump();
+  }
+
   /** Reads on until the head is reached or the sink is full. */
   async pump(): Promise<void> {
     if (this.#state !== 'behind') return;

@@ -26,15 +26,21 @@ export class Head implements Source {
   }
 
   publish({ tree, owner }: { tree: string; owner: string }, events: readonly Published[]): void {
-    const last = events.findLast((event) => 'fact' in event);
-    const through = last && 'fact' in last ? last.fact.seq : undefined;
+    const seqs = events.flatMap((event) => ('fact' in event ? [event.fact.seq] : []));
+    const through = seqs.at(-1);
+    if (seqs[0] !== undefined && seqs[0] !== this.#published + 1) this.#lookBack();
     // Asked once for all parts: the text in front of a fact goes with it, or not at all.
     const takers = this.#takers(tree, owner).filter((feed) => feed.lacks(through));
     for (const part of takers.length > 0 ? parts(events) : []) {
       const frame = new Frame(tree, part);
       for (const feed of takers) feed.offer(frame);
     }
-    this.#published = through ?? this.#published;
+    this.#published = Math.max(through ?? 0, this.#published);
+  }
+
+  /** We were told out of turn. The journal has the order, so everybody reads on there. */
+  #lookBack(): void {
+    for (const feeds of this.#feeds.values()) for (const feed of feeds) feed.lookBack();
   }
 
   /** Whether any feed takes what is published of this tree. */
