@@ -22,7 +22,7 @@ import type { Ports } from './ports.ts';
 import type { AgentRecord } from './record.ts';
 import { continueMessage, openRun, processEnded, replaceSilentMessage } from './resume.ts';
 import { Serial } from './serial.ts';
-import { isEnded } from './state.ts';
+import { isEnded, isOver } from './state.ts';
 import type { StoredTask } from './task.ts';
 import type { Outgoing } from './turns.ts';
 
@@ -71,8 +71,7 @@ export class Agent {
 
   /** It has ended and doesn't go on by itself. */
   get isOver(): boolean {
-    const { state } = this.#record;
-    return isEnded(state) && !(state.is === 'interrupted' && state.resuming);
+    return isOver(this.#record.state);
   }
 
   /** Unfinished text, each block from position 0. */

@@ -14,10 +14,11 @@ import { lowDiskBytes } from './due.ts';
 import { cancel, complete } from './ending.ts';
 import { type Call, type Keep, keyed } from './keys.ts';
 import { queueMessage } from './messages.ts';
+import { demandMode, modeOf } from './modes.ts';
 import type { Ports } from './ports.ts';
 import { type Principal, reaches } from './principal.ts';
 import { type AgentRecord, freshRecord } from './record.ts';
-import { openRun, reopen } from './resume.ts';
+import { interruptCut, openRun, reopen } from './resume.ts';
 import { type StoredTask, storedTask, taskView } from './task.ts';
 import { holdOwnMessage, interrupt } from './turns.ts';
 
@@ -123,13 +124,13 @@ export class Agents {
         const words = `Turn ${open} is open, not ${params.turn}. Look again, then decide.`;
         throw new RequestError('stale_turn', words, { turn: open });
       }
-      return { interrupted: interrupt(draft) };
+      return { interrupted: interrupt(draft) || interruptCut(draft) };
     });
   }
 
   close(principal: Principal, params: Params<'task.close'>): Promise<Result<'task.close'>> {
     return this.#act('task.close', principal, params, (draft) => {
-      if (draft.turn) draft.record.closing = true;
+      if (draft.turn || draft.hasEnded) draft.record.closing = true;
       else complete(draft);
       return { state: draft.record.state.is };
     });
@@ -161,6 +162,9 @@ export class Agents {
     const task = JSON.parse(row.task) as StoredTask;
     const agent = { id: row.id, tree: row.tree, owner: row.owner, path: [row.id], task };
     const record = JSON.parse(row.record) as AgentRecord;
+    demandNoCommand(task, params.prompt);
+    // What was allowed when it was started may not be now.
+    demandMode(modeOf({ agent, record }), this.#rules);
     const draft = new Draft({ agent, record, text: '', at: this.#ports.now() });
     const run = reopen(draft, principal.name, params.prompt);
     const resumed = { agent: row.id, tree: row.tree, state: draft.record.state.is };

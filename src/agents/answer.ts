@@ -28,7 +28,7 @@ export function decisionOf(params: Params<'permission.answer'>, row: PermissionR
   const question = JSON.parse(row.question) as PermissionRequested;
   const input = inputOf(params, question);
   const changed = params.updatedInput !== undefined || params.answers !== undefined;
-  const remember = rememberOf(params, question, by);
+  const remember = rememberOf(params, { ...question, input }, by);
   return {
     // Always with the input: without it 2.1.197 refuses the call (seen).
     decision: {
@@ -49,7 +49,7 @@ export function decisionOf(params: Params<'permission.answer'>, row: PermissionR
   };
 }
 
-/** What is remembered is the very question; a rule that is wider must be named, by an admin. */
+/** What is remembered is the very call that was allowed; a rule that is wider must be named, by an admin. */
 function rememberOf(
   { remember, rule }: Params<'permission.answer'>,
   question: PermissionRequested,

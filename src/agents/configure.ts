@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { cliMode } from '../claude/command.ts';
 import { setModeLine, setModelLine } from '../claude/stdin.ts';
 import { RequestError } from '../protocol/errors.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import type { Draft } from './draft.ts';
-import { cliMode, demandMode, type ModeRules, modeOf, skips } from './modes.ts';
+import { demandMode, type ModeRules, modeOf, skips } from './modes.ts';
 
 /** Changes model and mode on the way; later runs get them too. */
 export function configure(

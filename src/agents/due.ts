@@ -1,7 +1,7 @@
 import type { Draft } from './draft.ts';
 import { complete } from './ending.ts';
 import type { OpenRun } from './open-run.ts';
-import type { AgentRecord } from './record.ts';
+import { type AgentRecord, hasNothingOpen } from './record.ts';
 
 /** A resumed CLI that says nothing for so long after it is ready has dropped the message. */
 const silenceMs = 10_000;
@@ -20,11 +20,14 @@ export function isSilent(open: OpenRun, { shown }: AgentRecord): boolean {
   return true;
 }
 
-/** An open agent that nobody has written to for long: its process goes, and it can be resumed. */
+/** An open agent that was closed, or that nobody has written to for long: its process goes, and it can be resumed. */
 export function endIdle(draft: Draft): void {
-  const { state } = draft.record;
+  const { state, closing } = draft.record;
+  if (state.is !== 'idle') return;
+  if (closing) return complete(draft);
   const minutes = draft.agent.task.limits?.idleMinutes;
-  if (state.is !== 'idle' || minutes === undefined || draft.at - state.since < minutes * 60_000) return;
+  if (minutes === undefined || draft.at - state.since < minutes * 60_000) return;
+  if (!hasNothingOpen(draft.record)) return;
   complete(draft, `Idle for ${minutes} minutes; task.resume goes on with it.`);
 }
 

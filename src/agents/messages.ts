@@ -9,7 +9,10 @@ import { type Outgoing, openTurn, send } from './turns.ts';
 /** Waiting messages of one agent. */
 const maxWaiting = 100;
 
-/** Holds a client's message until the CLI can take it. Gives its id and its place among those that wait. */
+/**
+ * Takes a client's message in: it goes out with this step if nothing stands before it, so that an interrupt that
+ * follows meets its turn; else it is held. Gives its id and its place among those that wait.
+ */
 export function queueMessage(
   draft: Draft,
   message: { from: string; content: Content; steer?: boolean | undefined },
@@ -26,6 +29,7 @@ export function queueMessage(
   record.messages.push({ id, from, sent: false, ...(steer && { steer }) });
   const fact = draft.fact('message.queued', { id, from, content, position });
   draft.change({ type: 'content.keep', agent: agent.id, id, content: JSON.stringify(content), fact });
+  if (nextMessage(record)?.id === id) deliver(draft, { id, content });
   return { message: id, position };
 }
 

@@ -33,8 +33,3 @@ export function demandMode(mode: PermissionMode, rules: ModeRules): void {
     throw new RequestError('refused', words, { rule: 'mode', mode });
   }
 }
-
-/** Our words as the CLI's own: in `bypass` it asks, and the gateway says yes. */
-export function cliMode(mode: PermissionMode): string {
-  return mode === 'approve' || mode === 'bypass' ? 'default' : mode;
-}

@@ -4,7 +4,7 @@ import { refusalLine } from '../claude/stdin.ts';
 import type { Draft } from './draft.ts';
 import { fail, keepText, tellPiece } from './ending.ts';
 import { consumed } from './messages.ts';
-import { asked, withdrawn } from './permissions.ts';
+import { asked, withdrawn, withdrawTask } from './permissions.ts';
 import { answerQuestion, resultCame, turnFellSilent } from './results.ts';
 import { isEnded } from './state.ts';
 import { turnBegan } from './turns.ts';
@@ -163,5 +163,6 @@ function reply(draft: Draft, { requestId, error }: Of<'reply'>): void {
 function task(draft: Draft, { task: id, open }: Of<'task'>, raw: string): void {
   const others = draft.record.tasks.filter((known) => known !== id);
   draft.record.tasks = open ? [...others, id] : others;
+  if (!open) withdrawTask(draft, id);
   draft.verbatim('message', raw);
 }

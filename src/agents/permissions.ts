@@ -58,7 +58,7 @@ function questionOf({ agent, record, at }: Draft, ask: Ask): PermissionRequested
 function store(draft: Draft, { requestId, inner }: Ask, question: PermissionRequested): void {
   const { agent, record, at } = draft;
   const { permission, deadline } = question;
-  record.asks[requestId] = { permission, ...(inner && { inner: true }), ...(deadline && { deadline }) };
+  record.asks[requestId] = { permission, ...(inner && { inner }), ...(deadline && { deadline }) };
   draft.change({
     type: 'permission.ask',
     fact: draft.fact('permission.requested', question),
@@ -125,10 +125,17 @@ export function withdrawn(draft: Draft, requestId: string): void {
   draft.fact('permission.voided', { permission: permissionId(draft.agent.id, run, requestId) });
 }
 
-/** A turn's questions die with it; those of subagents in the background live on. */
+/** A turn's questions die with it; those of subagents in the background live on with their task. */
 export function withdrawTurn(draft: Draft): void {
+  const { asks, tasks } = draft.record;
+  for (const [requestId, { inner }] of Object.entries(asks)) {
+    if (!inner || !tasks.includes(inner)) withdrawn(draft, requestId);
+  }
+}
+
+export function withdrawTask(draft: Draft, task: string): void {
   for (const [requestId, { inner }] of Object.entries(draft.record.asks)) {
-    if (!inner) withdrawn(draft, requestId);
+    if (inner === task) withdrawn(draft, requestId);
   }
 }
 

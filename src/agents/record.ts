@@ -43,7 +43,7 @@ export type AgentRecord = {
   /** How many turns have had a result that is no error. */
   results: number;
   /** Open permissions by the CLI's request id. */
-  asks: Record<string, { permission: string; inner?: true; deadline?: number }>;
+  asks: Record<string, { permission: string; inner?: string; deadline?: number }>;
   /** Request ids that were answered in the open turn. */
   answered: string[];
   remembered: Remembered[];
@@ -103,6 +103,11 @@ export function freshRecord(session: string): AgentRecord {
 
 /** Runs in a row without a completed message, after which no further one is tried. */
 export const barrenRuns = 3;
+
+/** Neither a task of the CLI's nor a message that it hasn't taken will open another turn. */
+export function hasNothingOpen({ tasks, messages }: AgentRecord): boolean {
+  return tasks.length === 0 && messages.length === 0;
+}
 
 export function costOf(record: AgentRecord): number {
   return record.cost.before + record.cost.run;

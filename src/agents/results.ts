@@ -3,7 +3,7 @@ import type { Draft } from './draft.ts';
 import { complete, end, fail, tellPartial } from './ending.ts';
 import { consumed, forget } from './messages.ts';
 import { withdrawTurn } from './permissions.ts';
-import { barrenRuns, costOf } from './record.ts';
+import { barrenRuns, costOf, hasNothingOpen } from './record.ts';
 import type { Problem, Turn } from './state.ts';
 import { holdOwnMessage } from './turns.ts';
 
@@ -19,9 +19,20 @@ export function resultCame(draft: Draft, result: Result, raw: string): void {
   const { shown } = draft.record;
   if (result.isError && shown.resumed && !shown.init) return resumeFailed(draft, result);
   if (result.text) draft.text = result.text;
-  // Our line crossed a turn that the CLI began by itself: its own turn follows.
-  if (result.unasked && draft.record.messages.some(({ id }) => id === draft.turn?.message)) return;
-  endTurn(draft, draft.turn?.interrupting ? undefined : problemOf(result, draft.turn));
+  if (result.unasked && draft.record.messages.some(({ id }) => id === draft.turn?.message)) {
+    return crossed(draft.turn);
+  }
+  // An interrupt that came a moment too late aborts the turn that follows: no failure either.
+  if (result.aborted || draft.turn?.interrupting) return endTurn(draft, 'interrupted');
+  endTurn(draft, problemOf(result, draft.turn) ?? 'done');
+}
+
+/** Our line crossed a turn that the CLI began by itself: its own turn follows, with the interrupt that was meant for it. */
+function crossed(turn: Turn | undefined): void {
+  if (!turn) return;
+  delete turn.begun;
+  delete turn.heard;
+  if (turn.interrupting) turn.interrupting = 'wanted';
 }
 
 /**
@@ -29,30 +40,26 @@ export function resultCame(draft: Draft, result: Result, raw: string): void {
  * count only while there was no result, and after output of the turn itself.
  */
 export function turnFellSilent(draft: Draft): void {
-  if (draft.turn?.heard) endTurn(draft, undefined);
+  if (draft.turn?.heard) endTurn(draft, draft.turn.interrupting ? 'interrupted' : 'done');
 }
 
 /** The end of a turn, and of a task that has nothing open. */
-function endTurn(draft: Draft, problem: Problem | undefined): void {
+function endTurn(draft: Draft, how: 'done' | 'interrupted' | Problem): void {
   const { record, agent, turn } = draft;
   if (turn?.message) consumed(draft, turn.message);
   for (const id of record.taken.splice(0)) draft.change({ type: 'content.forget', agent: agent.id, id });
   withdrawTurn(draft);
   record.calls = {};
   record.answered = [];
-  record.results += Number(!problem);
+  record.results += Number(typeof how === 'string');
 
   if (record.closing) return complete(draft);
-  if (problem && !agent.task.keepOpen) return fail(draft, problem);
-  if (!problem && !turn?.interrupting && turn?.promised) return complete(draft);
+  if (typeof how !== 'string' && !agent.task.keepOpen) return fail(draft, how);
+  if (how === 'done' && turn?.promised) return complete(draft);
   draft.move({ type: 'result', at: draft.at });
-  if (problem || turn?.interrupting || !hasNothingOpen(draft)) return;
+  if (how !== 'done' || !hasNothingOpen(record)) return;
   if (agent.task.completionPhrase !== undefined) return remind(draft);
   if (!agent.task.keepOpen) complete(draft);
-}
-
-function hasNothingOpen({ record }: Draft): boolean {
-  return record.tasks.length === 0 && record.messages.length === 0;
 }
 
 function remind(draft: Draft): void {
@@ -118,7 +125,7 @@ function problemOf(result: Result, turn: Turn | undefined): Problem | undefined 
         detail: `${words}. Run \`claude\` once as the gateway's user and log in, or set ANTHROPIC_API_KEY.`,
       };
     }
-    return { reason: 'api_error', detail: words };
+    return { reason: 'api_error', detail: `The model API failed: ${words}. Resume the task once that is settled.` };
   }
   // A stream that ended without message_stop comes as a success (seen on 2.1.197); commands have no turns.
   if (result.stopReason === null && result.turns > 0) {

@@ -5,10 +5,10 @@ import type { RunRow } from '../journal/journal.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
 import { end, fail } from './ending.ts';
-import { forget, queueMessage } from './messages.ts';
+import { consumed, forget, queueMessage } from './messages.ts';
 import { initializeId } from './output.ts';
 import { barrenRuns } from './record.ts';
-import type { Problem } from './state.ts';
+import type { Problem, Turn } from './state.ts';
 import { holdOwnMessage, type Outgoing, openTurn, send } from './turns.ts';
 
 /** An end with what it left: the last lines of stderr, and how many bytes of a line without its end. */
@@ -38,14 +38,24 @@ export function processEnded(draft: Draft, ended: Remains): void {
       ...exitCode,
     });
   }
-  end(draft, {
-    is: 'interrupted',
-    reason: 'crashed',
-    resuming: true,
-    // A turn that was to be ended isn't taken up again.
-    ...(draft.turn && !draft.turn.interrupting && { cut: draft.turn }),
-    ...exitCode,
-  });
+  const { turn } = draft;
+  if (turn?.interrupting) letGo(draft, turn);
+  const cut = turn && !turn.interrupting && { cut: turn };
+  end(draft, { is: 'interrupted', reason: 'crashed', resuming: true, ...cut, ...exitCode });
+}
+
+/** A turn that is to be ended isn't taken up again, nor is its message. */
+function letGo(draft: Draft, { message }: Turn): void {
+  if (message) consumed(draft, message);
+}
+
+/** Interrupts a turn that was cut, before the next run takes it up. Gives whether there is one. */
+export function interruptCut(draft: Draft): boolean {
+  const { state } = draft.record;
+  if (state.is !== 'interrupted' || !state.cut) return false;
+  letGo(draft, state.cut);
+  delete state.cut;
+  return true;
 }
 
 /** An end that is the CLI's own doing; a signal, or an end that nobody saw, is none. */

@@ -72,6 +72,11 @@ export function isEnded(state: State): state is Ended {
   return isTerminal(state.is);
 }
 
+/** Ended, and it doesn't go on by itself. */
+export function isOver(state: State): state is Ended {
+  return isEnded(state) && !(state.is === 'interrupted' && state.resuming);
+}
+
 export function isTerminal(name: AgentState): name is TerminalState {
   return (terminalStates as readonly string[]).includes(name);
 }

@@ -1,11 +1,11 @@
 import type { AgentRow, ContentRow, PermissionRow, Snapshot as Rows } from '../journal/journal.ts';
-import type { AgentResult, AgentResultView, AgentView } from '../protocol/agent.ts';
+import type { AgentResult, AgentResultView, AgentView, Waiting } from '../protocol/agent.ts';
 import type { Content } from '../protocol/content.ts';
 import { limits } from '../protocol/limits.ts';
 import type { PermissionRequested, PermissionView } from '../protocol/permission.ts';
 import type { QueuedMessage, Snapshot } from '../protocol/subscription.ts';
 import { type AgentRecord, costOf } from './record.ts';
-import { isEnded, openTurn } from './state.ts';
+import { isEnded, isOver, openTurn } from './state.ts';
 import { type StoredTask, taskView } from './task.ts';
 
 /** What clients see of whole trees. */
@@ -49,7 +49,6 @@ function agentView(row: AgentRow, { path, children, asking }: Kin): AgentView {
   const { state } = record;
   const turn = openTurn(state)?.number ?? (record.turns || undefined);
   const spending = { usage: record.usage, costUsd: costOf(record), ...(record.atLeast && { atLeast: true }) };
-  const since = Math.min(...asking.map(({ at }) => at));
   return {
     id: row.id,
     tree: row.tree,
@@ -62,9 +61,19 @@ function agentView(row: AgentRow, { path, children, asking }: Kin): AgentView {
     ...(isEnded(state) && toldOf(state)),
     run: record.run,
     ...(turn && { turn }),
-    ...(asking.length > 0 && { waiting: { for: 'human' as const, ids: asking.map(({ id }) => id), since } }),
+    ...(asking.length > 0 && { waiting: waitingOf(asking, record) }),
     ...spending,
     subtree: { agents: 1, ...spending },
+  };
+}
+
+function waitingOf(asking: PermissionRow[], { asks }: AgentRecord): Waiting {
+  const until = Math.min(...Object.values(asks).map(({ deadline = Number.POSITIVE_INFINITY }) => deadline));
+  return {
+    for: 'human',
+    ids: asking.map(({ id }) => id),
+    since: Math.min(...asking.map(({ at }) => at)),
+    ...(until < Number.POSITIVE_INFINITY && { until }),
   };
 }
 
@@ -96,8 +105,10 @@ export function permissionView(row: PermissionRow): PermissionView {
   };
 }
 
-export function resultView({ id, result }: AgentRow): AgentResultView | undefined {
-  if (!result) return undefined;
+/** None while the agent works, again or for the first time. */
+export function resultView({ id, result, record }: AgentRow): AgentResultView | undefined {
+  const { state } = JSON.parse(record) as AgentRecord;
+  if (!result || !isOver(state)) return undefined;
   const told = JSON.parse(result.json) as AgentResult;
   const size = result.json.length > limits.maxEventBytes ? result.json.length : 0;
   return { agent: id, seq: result.seq, ...told, ...(size > 0 && { text: null, size }) };

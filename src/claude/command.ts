@@ -130,13 +130,13 @@ export function spawnArguments(spec: SpawnSpec): string[] {
 
 /** Always said, since a settings file may name another default. */
 function permissions({ permissionMode = 'approve', skipPermissions = false }: SpawnSpec): string[] {
-  return skipPermissions || permissionMode === 'skipPermissions' || permissionMode === 'bypassPermissions'
-    ? ['--dangerously-skip-permissions']
-    : ['--permission-mode', cliMode(permissionMode)];
+  const mode = cliMode(skipPermissions ? 'skipPermissions' : permissionMode);
+  return mode === 'bypassPermissions' ? ['--dangerously-skip-permissions'] : ['--permission-mode', mode];
 }
 
-/** In `bypass` the CLI asks as ever: it's the gateway that says yes, and records it. */
-function cliMode(mode: PermissionMode): string {
+/** Our words as the CLI's own. In `bypass` it asks as ever: it's the gateway that says yes, and records it. */
+export function cliMode(mode: PermissionMode): string {
+  if (mode === 'skipPermissions') return 'bypassPermissions';
   // 2.1.332 lists `manual` in its place, but takes `default` too; 2.1.197 knows `default` only (seen).
   return mode === 'approve' || mode === 'bypass' ? 'default' : mode;
 }

@@ -65,6 +65,8 @@ export type Result = {
   usage?: Usage;
   /** It ends a turn that the CLI began by itself. */
   unasked?: true;
+  /** The turn was interrupted, not ended by a failure. */
+  aborted?: true;
 };
 
 export type StreamEvent =
@@ -186,6 +188,7 @@ const resultSchema = z.object({
   total_cost_usd: count,
   usage: usageSchema.optional().catch(undefined),
   origin: z.object({ kind: z.string() }).optional().catch(undefined),
+  terminal_reason: z.string().optional().catch(undefined),
 });
 
 function resultLine(json: Record<string, unknown>): CliLine {
@@ -202,6 +205,7 @@ function resultLine(json: Record<string, unknown>): CliLine {
       ...(read.total_cost_usd !== undefined && { costUsd: read.total_cost_usd }),
       ...(read.usage && { usage: read.usage }),
       ...(read.origin?.kind === 'task-notification' && { unasked: true }),
+      ...(read.terminal_reason?.startsWith('aborted') && { aborted: true }),
     },
   };
 }

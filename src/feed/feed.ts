@@ -9,6 +9,8 @@ export type Sink = {
   /** So much waits on the socket that nothing more is to be given; `pump` is called when it has drained. */
   readonly full: boolean;
   send(bytes: Uint8Array): void;
+  /** A feed can't be read: better no connection than one that is silent. */
+  failed(error: unknown): void;
 };
 
 /** What a feed reads from. */
@@ -97,6 +99,8 @@ export class Feed {
     this.#state = 'reading';
     try {
       while (this.#state === 'reading' && !this.#sink.full) await this.#readPage();
+    } catch (error) {
+      this.#sink.failed(error);
     } finally {
       if (this.#state === 'reading') this.#state = 'behind';
     }

@@ -168,12 +168,13 @@ export class Connection implements Sink {
     this.send(codecs[this.encoding].encode({ jsonrpc: '2.0', ...answer }));
   }
 
-  async #pump(): Promise<void> {
-    try {
-      await this.#caller.subscriptions.pump();
-    } catch (error) {
-      this.#log.warn({ err: error }, 'a feed could not be read');
-    }
+  failed(error: unknown): void {
+    this.#log.warn({ err: error }, 'a feed could not be read');
+    this.close(1013);
+  }
+
+  #pump(): Promise<void> {
+    return this.#caller.subscriptions.pump();
   }
 }
 
