@@ -125,7 +125,10 @@ function problemOf(result: Result, turn: Turn | undefined): Problem | undefined 
         detail: `${words}. Run \`claude\` once as the gateway's user and log in, or set ANTHROPIC_API_KEY.`,
       };
     }
-    return { reason: 'api_error', detail: `The model API failed: ${words}. Resume the task once that is settled.` };
+    return {
+      reason: 'api_error',
+      detail: `The model API failed: ${words}. Resume the task once that is settled.`,
+    };
   }
   // A stream that ended without message_stop comes as a success (seen on 2.1.197); commands have no turns.
   if (result.stopReason === null && result.turns > 0) {

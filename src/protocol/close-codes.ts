@@ -15,7 +15,11 @@ export const closeCodes = {
     comeBack: true,
   },
   1012: { name: 'restart', reason: 'the gateway restarts; come back with your cursors', comeBack: true },
-  1013: { name: 'try_later', reason: 'too many connections, or the journal cannot be read; try again later', comeBack: true },
+  1013: {
+    name: 'try_later',
+    reason: 'too many connections, or the journal cannot be read; try again later',
+    comeBack: true,
+  },
   4001: { name: 'heartbeat_lost', reason: 'a ping went unanswered', comeBack: true },
   4501: { name: 'unauthorized', reason: 'the token is missing, wrong or revoked', comeBack: false },
   4502: {
