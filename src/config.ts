@@ -1,24 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
-
-/** What the operator asked for can't be done; the message says which flag, variable or key, and why. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
-
-interface Flag {
-  /** What stands for the value in the help; a switch has none. */
-  argument?: string;
-  /** As it would be typed; goes through the schema like any other value. */
-  default?: string;
-  /** May be given more than once; a list with commas in the environment. */
-  repeatable?: true;
-  help: string;
-  schema: z.ZodType;
-}
+import {
+  ConfigError,
+  type Environment,
+  type Flag,
+  type FlagSources,
+  type Flags,
+  flagHelp,
+  flagName,
+  type Settings,
+  settingsOf,
+  variableName,
+} from './flags.ts';
 
 const text = z.string().trim().min(1, 'must not be empty');
 const texts = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(text));
@@ -44,8 +39,8 @@ const origin = text
   );
 const command = z.preprocess(jsonArrayOrText, z.array(text).min(1).optional());
 
-/** The one list of what can be set: the flags, their variables, the file's keys and the help come from it. */
-const flags = {
+/** All that `serve` can be told. */
+const serveFlags = {
   host: {
     argument: 'ADDRESS',
     default: '127.0.0.1',
@@ -129,13 +124,9 @@ const flags = {
       'must be one of silent, fatal, error, warn, info, debug, trace',
     ),
   },
-} as const satisfies Record<string, Flag>;
+} as const satisfies Flags;
 
-type Flags = typeof flags;
-type Setting = keyof Flags;
-type Environment = Readonly<Record<string, string | undefined>>;
-
-export type Config = { [Name in Setting]: z.output<Flags[Name]['schema']> } & {
+export type Config = Settings<typeof serveFlags> & {
   /** What the gateway was started with; a run gets a selection of it. */
   agentEnvironment: Environment;
   /** `SPAWNGATE_FAULT`: where our own crash tests want the gateway to die. */
@@ -152,46 +143,23 @@ export interface ConfigSources {
   file?: { path: string; text: string } | undefined;
 }
 
-const settings = Object.keys(flags) as Setting[];
-const entries = Object.entries(flags) as [Setting, Flag][];
-const schema = z.object(Object.fromEntries(entries.map(([name, flag]) => [name, flag.schema])));
-
 /** Only the keys are judged here: the values meet the same schema as all others. The file lies in `data`. */
 const fileSchema = z
-  .strictObject(Object.fromEntries(settings.map((name) => [name, z.unknown()])))
+  .strictObject(Object.fromEntries(Object.keys(serveFlags).map((name) => [name, z.unknown()])))
   .omit({ data: true })
   .partial();
 
 /** Reads this process's flags, environment and `<data>/config.json`: the only place that does. */
 export function loadConfig(argv: readonly string[]): Config {
-  const sources = { argv, env: process.env, cwd: process.cwd(), home: homedir() };
-  const path = join(parseConfig(sources).data, 'config.json');
-  return parseConfig({ ...sources, file: readIfThere(path) });
+  const sources = hereAnd(argv);
+  const { data } = parseConfig(sources);
+  return parseConfig({ ...sources, file: configFile(data) });
 }
 
-/** A flag wins over a variable, a variable over the file, the file over the default. Paths come out absolute. */
 export function parseConfig(sources: ConfigSources): Config {
-  const layers: Layer[] = [
-    { values: readFlags(sources.argv), nameOf: flagName },
-    { values: readVariables(sources.env), nameOf: variableName },
-    { values: readSettings(sources.file), nameOf: (name) => `${name} in ${sources.file?.path}` },
-    { values: defaults(), nameOf: (name) => `the default of ${name}` },
-  ];
-  const checked = schema.safeParse(Object.assign({}, ...layers.map((layer) => layer.values).reverse()));
-  if (!checked.success) throw new ConfigError(describe(checked.error, layers));
-  const config = checked.data as { [Name in Setting]: z.output<Flags[Name]['schema']> };
-
-  const absolute = (path: string) =>
-    resolve(
-      sources.cwd,
-      path.replace(/^~(?=$|[\\/])/, () => sources.home),
-    );
-  const data = absolute(config.data);
+  const { settings } = settingsOf(serveFlags, flagSources(sources));
   return {
-    ...config,
-    data,
-    cases: absolute(config.cases.replace(/^<data>/, () => data)),
-    root: config.root.map(absolute),
+    ...located(settings, sources),
     agentEnvironment: sources.env,
     fault: sources.env.SPAWNGATE_FAULT || undefined,
   };
@@ -200,83 +168,116 @@ export function parseConfig(sources: ConfigSources): Config {
 export const serveHelp = [
   'spawngate serve: start the gateway',
   '',
-  ...entries.map(([name, flag]) => {
-    const usage = [flagName(name), flag.argument].filter(Boolean).join(' ');
-    const notes = [flag.repeatable && 'repeatable', flag.default && `default ${flag.default}`].filter(
-      Boolean,
-    );
-    return `  ${usage.padEnd(26)} ${flag.help}${notes.length ? ` (${notes.join('; ')})` : ''}`;
-  }),
+  ...flagHelp(serveFlags),
   '',
   `Each can also be set in the environment (${variableName('maxDepth')} for ${flagName('maxDepth')}; repeatable`,
   'ones as a list with commas) and in <data>/config.json ({"maxDepth": 3}; all but data).',
 ].join('\n');
 
-type Values = Partial<Record<Setting, unknown>>;
+/** How a command finds the gateway. */
+export const clientFlags = {
+  url: {
+    argument: 'URL',
+    default: 'http://127.0.0.1:4600',
+    help: 'where the gateway is',
+    schema: z.url({ protocol: /^(https?|wss?)$/, error: 'must be an address like http://127.0.0.1:4600' }),
+  },
+  tokenFile: {
+    argument: 'FILE',
+    help: 'holds the token, when neither SPAWNGATE_TOKEN nor <data>/token does',
+    schema: text.optional(),
+  },
+  data: { ...serveFlags.data, help: "the gateway's data folder, where its token lies" },
+  json: { help: 'one JSON value a line, for programs', schema: onOff },
+} as const satisfies Flags;
 
-interface Layer {
-  values: Values;
-  nameOf: (name: Setting) => string;
+/** What `doctor` looks at is what a gateway would use that is started here. */
+export const doctorFlags = {
+  ...clientFlags,
+  data: serveFlags.data,
+  cases: serveFlags.cases,
+  root: serveFlags.root,
+  claude: serveFlags.claude,
+  passEnv: serveFlags.passEnv,
+} as const satisfies Flags;
+
+/** Those of every command that talks to a gateway. */
+export type ClientFlags = {
+  [Name in keyof typeof clientFlags]: Flag & Pick<(typeof clientFlags)[Name], 'schema'>;
+};
+type ClientSettings = Settings<ClientFlags>;
+
+/** What a command was told. */
+export interface Told<F extends Flags> {
+  settings: Settings<F>;
+  /** What is no flag. */
+  words: string[];
+  environment: Environment;
+  /** Throws a ConfigError where there is none. */
+  token(): string;
 }
 
-function readFlags(argv: readonly string[]): Values {
-  const options: ParseArgsConfig['options'] = {};
-  for (const [name, flag] of entries)
-    options[flagName(name).slice(2)] = {
-      type: flag.argument ? 'string' : 'boolean',
-      multiple: flag.repeatable ?? false,
-    };
+export function loadCommand<F extends ClientFlags>(flags: F, argv: readonly string[]): Told<F> {
+  const sources = hereAnd(argv);
+  const read = (file?: ConfigSources['file']) => {
+    const { settings, words } = settingsOf(flags, flagSources({ ...sources, file }), true);
+    return { settings: located(settings as Settings<F> & ClientSettings, sources), words };
+  };
+  const bare = read();
+  // Only `doctor` takes what may stand in the file.
+  const told = 'root' in flags ? read(configFile(bare.settings.data)) : bare;
+  return { ...told, environment: sources.env, token: () => tokenOf(told.settings, sources.env) };
+}
+
+function hereAnd(argv: readonly string[]): ConfigSources {
+  return { argv, env: process.env, cwd: process.cwd(), home: homedir() };
+}
+
+/** With its paths absolute. */
+function located<S extends { data: string; cases?: string; root?: string[] }>(
+  settings: S,
+  { cwd, home }: ConfigSources,
+): S {
+  const absolute = (path: string) =>
+    resolve(
+      cwd,
+      path.replace(/^~(?=$|[\\/])/, () => home),
+    );
+  const data = absolute(settings.data);
+  const { cases, root } = settings;
+  return {
+    ...settings,
+    data,
+    ...(cases !== undefined && { cases: absolute(cases.replace(/^<data>/, () => data)) }),
+    ...(root !== undefined && { root: root.map(absolute) }),
+  };
+}
+
+function tokenOf({ tokenFile, data }: ClientSettings, env: Environment): string {
+  const given = env.SPAWNGATE_TOKEN?.trim();
+  if (tokenFile === undefined && given) return given;
+  const file = resolve(tokenFile ?? join(data, 'token'));
   try {
-    const { values } = parseArgs({ args: [...argv], options, allowNegative: true });
-    return pick((name) => values[flagName(name).slice(2)]);
+    return readFileSync(file, 'utf8').trim();
   } catch (cause) {
-    const [problem = ''] = cause instanceof Error ? cause.message.split('. ') : [];
-    throw new ConfigError(`${problem}. \`spawngate serve --help\` lists what there is.`, { cause });
+    const ways = 'Name another file with --token-file, or set SPAWNGATE_TOKEN.';
+    throw new ConfigError(`There is no token in ${file}: no gateway has used that folder yet. ${ways}`, {
+      cause,
+    });
   }
 }
 
-/** An empty variable counts as unset: that is how shells and unit files switch one off. */
-function readVariables(env: Environment): Values {
-  return pick((name) => {
-    const value = env[variableName(name)]?.trim() || undefined;
-    return 'repeatable' in flags[name] ? value?.split(/\s*,\s*/).filter(Boolean) : value;
-  });
+function flagSources({ argv, env, file }: ConfigSources): FlagSources {
+  return { argv, env, file: file && { path: file.path, values: valuesIn(file) } };
 }
 
-function readSettings(file: ConfigSources['file']): Values {
-  if (!file) return {};
+function valuesIn(file: NonNullable<ConfigSources['file']>) {
   try {
     return fileSchema.parse(JSON.parse(file.text));
   } catch (cause) {
     const problem = cause instanceof z.ZodError ? cause.issues[0]?.message : String(cause);
     throw new ConfigError(`${file.path} can't be used: ${problem}`, { cause });
   }
-}
-
-function defaults(): Values {
-  return pick((name) => (flags[name] as Flag).default);
-}
-
-function pick(choose: (name: Setting) => unknown): Values {
-  return Object.fromEntries(
-    settings.map((name) => [name, choose(name)]).filter(([, value]) => value !== undefined),
-  );
-}
-
-function describe(error: z.ZodError, layers: readonly Layer[]): string {
-  const problems = error.issues.map(({ path, message }) => {
-    const name = path[0] as Setting;
-    return `${layers.find(({ values }) => name in values)?.nameOf(name) ?? name}: ${message}`;
-  });
-  return problems.join('\n');
-}
-
-function flagName(name: Setting): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-function variableName(name: Setting): string {
-  return `SPAWNGATE_${flagName(name).slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
 function jsonArrayOrText(value: unknown): unknown {
@@ -289,7 +290,8 @@ function jsonArrayOrText(value: unknown): unknown {
   }
 }
 
-function readIfThere(path: string): ConfigSources['file'] {
+function configFile(data: string): ConfigSources['file'] {
+  const path = join(data, 'config.json');
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {

@@ -12,6 +12,7 @@ import type { AgentRecord } from './agents/record.ts';
 import { instructions } from './agents/task.ts';
 import { claudeVersion, findClaude, spawnArguments } from './claude/command.ts';
 import { agentEnvironment } from './claude/environment.ts';
+import { PipedRun } from './claude/piped-run.ts';
 import type { Launch } from './claude/run.ts';
 import { SpooledRun } from './claude/spooled-run.ts';
 import { Spools } from './claude/spools.ts';
@@ -39,6 +40,9 @@ export const version: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;
 
+/** Windows has no shell that could keep a run apart from the gateway. */
+const RunHere = process.platform === 'win32' ? PipedRun : SpooledRun;
+
 /** Builds all of it from the configuration: lock, journal, agents, doors; and serves once every spool is read. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one list of all that there is, in the order it is built
 export async function startGateway(config: Config, log: Logger = defaultLog(config)): Promise<Gateway> {
@@ -58,7 +62,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
     log,
     freeBytes: freeBytesOf(config.data),
     now: Date.now,
-    openRun: (run, marker) => new SpooledRun(spools.folder(run), marker),
+    openRun: (run, marker) => new RunHere(spools.folder(run), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
     publish: (tree, events) => head.publish(tree, events),
     isWatched: (agent) => head.isWatched(agent),

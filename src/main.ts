@@ -1,47 +1,42 @@
 #!/usr/bin/env node
-import { ConfigError, loadConfig, serveHelp } from './config.ts';
-import { startGateway, version } from './gateway.ts';
-import { DataDirectoryInUse } from './journal/lock.ts';
+import { answer } from './commands/answer.ts';
+import { cancel } from './commands/cancel.ts';
+import { doctor } from './commands/doctor.ts';
+import { failure } from './commands/failure.ts';
+import { helpOf, overview } from './commands/help.ts';
+import { print, tell } from './commands/output.ts';
+import { ps } from './commands/ps.ts';
+import { run } from './commands/run.ts';
+import { send } from './commands/send.ts';
+import { serve } from './commands/serve.ts';
+import { watch } from './commands/watch.ts';
+import { ConfigError } from './flags.ts';
 
-const usage = `spawngate: a realtime gateway for Claude Code agents
+const commands = { serve, run, watch, ps, answer, cancel, send, doctor };
 
-  spawngate [serve] [flags]   start the gateway (--help lists the flags)
-  spawngate --version
-`;
-
-async function main(argv: string[]): Promise<void> {
-  const [command = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
-  if (rest.includes('--version')) return print(version);
-  switch (command) {
-    case 'serve':
-      return rest.includes('--help') ? print(serveHelp) : serve(rest);
-    case 'help':
-      return print(usage);
-    default:
-      throw new ConfigError(`There is no command ${command}.\n\n${usage}`);
-  }
+async function main(argv: readonly string[]): Promise<number> {
+  const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
+  const flags = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
+  if (flags.includes('--version')) return say((await import('./gateway.ts')).version);
+  if (name === 'help') return say(overview(commands));
+  if (!isCommand(name)) throw new ConfigError(`There is no command ${name}.\n\n${overview(commands)}`);
+  return flags.includes('--help') ? say(helpOf(name, commands[name])) : commands[name].run(rest);
 }
 
-async function serve(flags: string[]): Promise<void> {
-  const config = loadConfig(flags);
-  const gateway = await startGateway(config);
-  const { url, port, tokenFile } = gateway;
-  if (process.stdout.isTTY) print(`Spawngate ${version} listens on ${url}\nThe token is in ${tokenFile}`);
-  else print(JSON.stringify({ url, port, pid: process.pid, dataDir: config.data, tokenFile }));
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => void gateway.stop().then(() => process.exit(0)));
-  }
+function isCommand(name: string): name is keyof typeof commands {
+  return Object.hasOwn(commands, name);
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+function say(text: string): number {
+  print(text);
+  return 0;
 }
 
+// Whoever reads us may leave, as `head` does.
+process.stdout.on('error', () => process.exit(0));
 try {
-  await main(process.argv.slice(2));
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // What the operator can mend is told in a line; anything else is a bug, with its stack.
-  const mendable = error instanceof ConfigError || error instanceof DataDirectoryInUse;
-  process.stderr.write(`${mendable ? error.message : (error as Error).stack}\n`);
-  process.exit(1);
+  tell(failure(error, process.argv.includes('--json')));
+  process.exitCode = 1;
 }

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, type ConfigSources, loadConfig, parseConfig, serveHelp } from '../src/config.ts';
+import { type ConfigSources, loadConfig, parseConfig, serveHelp } from '../src/config.ts';
+import { ConfigError } from '../src/flags.ts';
 
 const parse = (sources: Partial<ConfigSources> = {}) =>
   parseConfig({ argv: [], env: {}, cwd: '/work', home: '/home/ada', ...sources });

@@ -4,6 +4,7 @@ import { RequestError } from '../protocol/errors.ts';
 import type { Params } from '../protocol/methods.ts';
 import type { PermissionRequested, PermissionResolved, Remember } from '../protocol/permission.ts';
 import type { Draft } from './draft.ts';
+import { modeOf } from './modes.ts';
 import { answered, rememberedFor } from './permissions.ts';
 import { demandScope, type Principal } from './principal.ts';
 import type { Remembered } from './record.ts';
@@ -14,6 +15,8 @@ export type Decided = {
   resolved: PermissionResolved;
   /** What is to be remembered of it. */
   remember?: { span: Remember; same: Remembered; rule?: string };
+  /** A plan is accepted, so planning is over. */
+  planned?: true;
 };
 
 export function decisionOf(params: Params<'permission.answer'>, row: PermissionRow, by: Principal): Decided {
@@ -46,6 +49,7 @@ export function decisionOf(params: Params<'permission.answer'>, row: PermissionR
       ...(remember?.rule && { rule: remember.rule }),
     },
     ...(remember && { remember }),
+    ...(question.kind === 'plan' && { planned: true }),
   };
 }
 
@@ -120,8 +124,11 @@ function meaning({ outcome, input, message }: PermissionResolved): string {
 }
 
 /** Takes an answer into the record: what is to be remembered, and the answer itself. */
-export function takeAnswer(draft: Draft, requestId: string, { decision, resolved, remember }: Decided) {
+export function takeAnswer(draft: Draft, requestId: string, decided: Decided) {
+  const { decision, resolved, remember, planned } = decided;
   const { record } = draft;
+  // As the CLI does by itself; a later run would plan anew.
+  if (planned && modeOf(draft) === 'plan') record.settings.permissionMode = 'default';
   if (remember?.rule !== undefined) {
     if (remember.span === 'agent') record.rules.push(remember.rule);
   } else if (remember) {

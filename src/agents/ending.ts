@@ -65,7 +65,7 @@ export function end(draft: Draft, as: Ended): void {
   tellPartial(draft);
   withdrawAll(draft);
   draft.record.calls = as.is === 'interrupted' ? draft.record.calls : {};
-  draft.record.tasks = [];
+  draft.record.tasks = {};
   const resuming = as.is === 'interrupted' && as.resuming;
   if (!resuming) {
     dropMessages(draft, as.is);

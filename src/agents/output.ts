@@ -68,6 +68,7 @@ function hearLine(draft: Draft, json: Record<string, unknown>, raw: RawLine & { 
       return turnFellSilent(draft);
     case 'echo':
       draft.verbatim('message', raw.text);
+      if (line.task) delete draft.record.tasks[line.task];
       return consumed(draft, line.uuid);
     case 'result':
       return resultCame(draft, line.result, raw.text);
@@ -80,8 +81,12 @@ function hearLine(draft: Draft, json: Record<string, unknown>, raw: RawLine & { 
       return;
     case 'reply':
       return reply(draft, line);
-    case 'task':
-      return task(draft, line, raw.text);
+    case 'taskStarted':
+      draft.record.tasks[line.task] = line.run ? { run: line.run } : {};
+      draft.verbatim('message', raw.text);
+      return;
+    case 'taskOver':
+      return taskOver(draft, line, raw.text);
     case 'noise':
       return;
     case 'other':
@@ -129,7 +134,8 @@ function assistant(draft: Draft, line: Of<'assistant'>, raw: string): void {
     record.shown.message = true;
     record.barren = 0;
   }
-  if (line.text && !line.parent) keepText(draft, line.text);
+  // An API error's text is the CLI's own, not the agent's.
+  if (line.text && !line.parent && !line.error) keepText(draft, line.text);
   draft.verbatim('message', raw, placeOf(draft, line));
   if (line.final && !line.parent) turnFellSilent(draft);
 }
@@ -160,9 +166,12 @@ function reply(draft: Draft, { requestId, error }: Of<'reply'>): void {
   draft.move({ type: 'ready', at: draft.at }, { run: draft.record.run });
 }
 
-function task(draft: Draft, { task: id, open }: Of<'task'>, raw: string): void {
-  const others = draft.record.tasks.filter((known) => known !== id);
-  draft.record.tasks = open ? [...others, id] : others;
-  if (!open) withdrawTask(draft, id);
+/** One in the background stays open until the CLI has taken in word of its end: a turn may be opened for that. */
+function taskOver(draft: Draft, { task: id, stopped }: Of<'taskOver'>, raw: string): void {
+  const task = draft.record.tasks[id];
+  if (task?.run && !stopped) task.over = true;
+  else delete draft.record.tasks[id];
+  withdrawTask(draft, id);
+  draft.move({ type: 'stirred', at: draft.at });
   draft.verbatim('message', raw);
 }

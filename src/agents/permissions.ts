@@ -99,8 +99,11 @@ export function answered(
   decision: PermissionDecision,
   resolved: PermissionResolved,
 ) {
+  const { inner } = draft.record.asks[requestId] ?? {};
   settle(draft, requestId, resolved);
-  if (decision.behavior === 'deny' && decision.interrupt && draft.turn) draft.turn.interrupting = 'sent';
+  const interrupts = decision.behavior === 'deny' && decision.interrupt;
+  // A subagent's question ends the subagent only (seen on both CLIs).
+  if (interrupts && draft.turn && !inner) draft.turn.interrupting = 'sent';
   draft.record.answered.push(requestId);
   draft.write('answer', answerLine(requestId, decision), requestId);
 }
@@ -129,7 +132,7 @@ export function withdrawn(draft: Draft, requestId: string): void {
 export function withdrawTurn(draft: Draft): void {
   const { asks, tasks } = draft.record;
   for (const [requestId, { inner }] of Object.entries(asks)) {
-    if (!inner || !tasks.includes(inner)) withdrawn(draft, requestId);
+    if (!inner || !tasks[inner]) withdrawn(draft, requestId);
   }
 }
 

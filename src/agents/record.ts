@@ -23,6 +23,9 @@ export type Remembered = {
   run?: number;
 };
 
+/** A subagent or a shell of the CLI's. With a `run` it's in the background and stays open until word of its end is taken in. */
+export type CliTask = { run?: string; over?: true };
+
 /**
  * All of an agent that changes, as it is journaled: with the spool it is enough to go on from after any crash.
  * Small, as each commit that changes it writes it whole.
@@ -57,8 +60,8 @@ export type AgentRecord = {
   closing?: true;
   /** The plan of the last ExitPlanMode call, as 2.1.332 asks without it. */
   plan?: string;
-  /** Open tasks of the CLI (subagents, background shells). */
-  tasks: string[];
+  /** Open tasks of the CLI by id. */
+  tasks: Record<string, CliTask>;
   /** Tool calls of the open turn that have no result yet: names by id. */
   calls: Record<string, string>;
   /** The message whose blocks are being completed, by parent tool use (the main thread's is ""). */
@@ -90,7 +93,7 @@ export function freshRecord(session: string): AgentRecord {
     rules: [],
     settings: {},
     reminders: 0,
-    tasks: [],
+    tasks: {},
     calls: {},
     blocks: {},
     shown: { resumed: false, ready: false, init: false, message: false },
@@ -106,7 +109,7 @@ export const barrenRuns = 3;
 
 /** Neither a task of the CLI's nor a message that it hasn't taken will open another turn. */
 export function hasNothingOpen({ tasks, messages }: AgentRecord): boolean {
-  return tasks.length === 0 && messages.length === 0;
+  return Object.keys(tasks).length === 0 && messages.length === 0;
 }
 
 export function costOf(record: AgentRecord): number {

@@ -45,6 +45,8 @@ export type StateInput =
   | { type: 'ready'; at: number }
   | { type: 'turn'; turn: Turn }
   | { type: 'result'; at: number }
+  /** Something happened that a turn may follow. */
+  | { type: 'stirred'; at: number }
   | { type: 'end'; as: Ended };
 
 /** The state that follows, or undefined if the input changes nothing there. */
@@ -61,6 +63,8 @@ export function next(state: State, input: StateInput): State | undefined {
       return state.is === 'idle' ? { is: 'running', turn: input.turn } : undefined;
     case 'result':
       return openTurn(state) ? { is: 'idle', since: input.at } : undefined;
+    case 'stirred':
+      return state.is === 'idle' ? { is: 'idle', since: input.at } : undefined;
     case 'end':
       return isEnded(state) ? undefined : input.as;
     default:

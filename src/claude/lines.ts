@@ -40,14 +40,17 @@ export type CliLine =
   | { kind: 'user'; results: string[]; question: boolean; uuid?: string }
   /** The session fell idle (older CLIs, and newer ones when asked to say so). */
   | { kind: 'silent' }
-  | { kind: 'echo'; uuid: string }
+  /** What the CLI has taken in; `task`: by its own doing, word of that task's end. */
+  | { kind: 'echo'; uuid: string; task?: string }
   | { kind: 'result'; result: Result }
   | { kind: 'stream'; event: StreamEvent; parent?: string }
   | { kind: 'ask'; ask: Ask }
   | { kind: 'request'; requestId: string; subtype: string }
   | { kind: 'withdrawn'; requestId: string }
   | { kind: 'reply'; requestId: string; error?: string }
-  | { kind: 'task'; task: string; open: boolean }
+  /** A subagent or a shell. `run`: it's in the background, so the CLI takes in word of its end later (2.1.332). */
+  | { kind: 'taskStarted'; task: string; run?: string }
+  | { kind: 'taskOver'; task: string; stopped: boolean }
   /** Not worth a fact: claude's own bookkeeping. */
   | { kind: 'noise' }
   /** Everything else is a fact and nothing more. */
@@ -65,6 +68,8 @@ export type Result = {
   usage?: Usage;
   /** It ends a turn that the CLI began by itself. */
   unasked?: true;
+  /** The run of the task whose end opened that turn (2.1.332). */
+  run?: string;
   /** The turn was interrupted, not ended by a failure. */
   aborted?: true;
 };
@@ -91,7 +96,7 @@ function meaning(json: Record<string, unknown>): CliLine {
       return assistantLine(json);
     case 'user':
       return json.isReplay === true && typeof json.uuid === 'string'
-        ? { kind: 'echo', uuid: json.uuid }
+        ? echoLine(json, json.uuid)
         : userLine(json);
     case 'result':
       return resultLine(json);
@@ -151,7 +156,14 @@ function contentOf(json: Record<string, unknown>): unknown[] {
   return Array.isArray(content) ? content : [];
 }
 
-/** Tool results, echoes, synthetic texts, subagents' prompts, notes of an interrupt; the rest is a question. */
+/** Word of a task's end that is taken in during a turn comes as an echo (seen on both CLIs). */
+function echoLine(json: Record<string, unknown>, uuid: string): CliLine {
+  const { content } = (json.message ?? {}) as { content?: unknown };
+  const [, task] = /^<task-notification>\s*<task-id>([^<]+)</.exec(String(content)) ?? [];
+  return { kind: 'echo', uuid, ...(task && { task }) };
+}
+
+/** Tool results, synthetic texts, subagents' prompts, notes of an interrupt; the rest is a question. */
 function userLine(json: Record<string, unknown>): CliLine {
   const blocks = contentOf(json);
   const { content } = (json.message ?? json) as { content?: unknown };
@@ -187,7 +199,7 @@ const resultSchema = z.object({
   num_turns: z.number().catch(0),
   total_cost_usd: count,
   usage: usageSchema.optional().catch(undefined),
-  origin: z.object({ kind: z.string() }).optional().catch(undefined),
+  origin: z.object({ kind: z.string(), runId: z.string().optional() }).optional().catch(undefined),
   terminal_reason: z.string().optional().catch(undefined),
 });
 
@@ -205,6 +217,7 @@ function resultLine(json: Record<string, unknown>): CliLine {
       ...(read.total_cost_usd !== undefined && { costUsd: read.total_cost_usd }),
       ...(read.usage && { usage: read.usage }),
       ...(read.origin?.kind === 'task-notification' && { unasked: true }),
+      ...(read.origin?.runId && { run: read.origin.runId }),
       ...(read.terminal_reason?.startsWith('aborted') && { aborted: true }),
     },
   };
@@ -263,11 +276,9 @@ function systemLine(json: Record<string, unknown>): CliLine {
     case 'init':
       return { kind: 'init' };
     case 'task_started':
-      return task ? { kind: 'task', task, open: true } : { kind: 'other' };
+      return task ? { kind: 'taskStarted', task, ...backgroundRun(json) } : { kind: 'other' };
     case 'task_notification':
-      return task ? { kind: 'task', task, open: false } : { kind: 'other' };
-    case 'task_updated':
-      return task && isOver(json.patch) ? { kind: 'task', task, open: false } : { kind: 'other' };
+      return task ? { kind: 'taskOver', task, stopped: json.status === 'stopped' } : { kind: 'other' };
     case 'session_state_changed':
       return json.state === 'idle' ? { kind: 'silent' } : { kind: 'other' };
     case 'thinking_tokens':
@@ -281,9 +292,8 @@ function systemLine(json: Record<string, unknown>): CliLine {
   }
 }
 
-function isOver(patch: unknown): boolean {
-  const status = (patch as { status?: unknown } | undefined)?.status;
-  return typeof status === 'string' && !['pending', 'running'].includes(status);
+function backgroundRun({ is_backgrounded, run_id }: Record<string, unknown>): { run?: string } {
+  return is_backgrounded === true && typeof run_id === 'string' ? { run: run_id } : {};
 }
 
 const deltaText = {

@@ -1,27 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  watch,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { aboutToFail, faultPoint } from '../fault.ts';
 import { findFamily, signalGroup, sweep } from './family.ts';
-import { OutputReader } from './output.ts';
-import { type Identity, isAlive, parsePidFile } from './processes.ts';
-import type { Launch, PlacedBytes, Run, RunEnd, RunStatus, SpawnProblem } from './run.ts';
+import type { OutputReader } from './output.ts';
+import { type Identity, isAlive } from './processes.ts';
+import type { Launch, PlacedBytes, Run, RunStatus } from './run.ts';
+import { isDirectory, SpoolFolder } from './spool-folder.ts';
 import { wrapperArgv } from './wrapper.ts';
 
 /**
@@ -29,121 +12,57 @@ import { wrapperArgv } from './wrapper.ts';
  * any moment. The folder is the only state.
  */
 export class SpooledRun implements Run {
-  readonly #folder: string;
+  readonly #folder: SpoolFolder;
   readonly #marker: string;
 
   constructor(folder: string, marker: string) {
-    this.#folder = folder;
+    this.#folder = new SpoolFolder(folder);
     this.#marker = marker;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const name of ['in.ndjson', 'out.ndjson', 'err.log'])
-      closeSync(openSync(this.#file(name), 'a', 0o600));
-  }
-
-  #file(name: string): string {
-    return join(this.#folder, name);
   }
 
   read(from: number): OutputReader {
-    return new OutputReader(this.#file('out.ndjson'), from);
+    return this.#folder.reader(from);
   }
 
   written(): number {
-    return statSync(this.#file('in.ndjson')).size;
+    return this.#folder.written();
   }
 
   write(lines: readonly PlacedBytes[]): void {
-    const fd = openSync(this.#file('in.ndjson'), 'r+');
-    try {
-      for (const line of lines) {
-        const size = fstatSync(fd).size;
-        if (size >= line.to) continue;
-        const missing = line.bytes.subarray(size - line.from);
-        if (aboutToFail('half-input')) writeAll(fd, missing.subarray(0, missing.length >> 1), size);
-        faultPoint('half-input');
-        writeAll(fd, missing, size);
-      }
-    } finally {
-      closeSync(fd);
-    }
+    this.#folder.write(lines);
   }
 
   start({ command, cwd, env }: Launch): void {
-    if (existsSync(this.#file('pid'))) return;
-    if (!isDirectory(cwd)) return this.#failToStart('cwd_missing', `no such directory: ${cwd}`);
-    const [file, ...args] = wrapperArgv(this.#folder, command);
+    if (this.#folder.identities()) return;
+    if (!isDirectory(cwd)) return this.#folder.failToStart('cwd_missing', `no such directory: ${cwd}`);
+    const [file, ...args] = wrapperArgv(this.#folder.path, command);
     const child: ChildProcess = spawn(file, args, { cwd, env, detached: true, stdio: 'ignore' });
-    child.on('error', (error) => this.#failToStart('spawn_failed', error.message));
+    child.on('error', (error) => this.#folder.failToStart('spawn_failed', error.message));
     child.unref();
   }
 
-  #failToStart(problem: SpawnProblem, words: string): void {
-    if (!this.#claim()) return;
-    writeFileSync(this.#file('err.log'), `spawngate: ${words}\n`, { flag: 'a' });
-    writeFileSync(this.#file('exit.tmp'), `${problem}\n`);
-    renameSync(this.#file('exit.tmp'), this.#file('exit'));
-  }
-
-  /** Takes the start for ourselves, so that no wrapper that is still on its way can run. */
-  #claim(): boolean {
-    const own = this.#file(`pid.gateway.${process.pid}`);
-    writeFileSync(own, '');
-    try {
-      linkSync(own, this.#file('pid'));
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
-    } finally {
-      rmSync(own, { force: true });
-    }
-  }
-
-  #identities(): Identity[] | undefined {
-    const text = readIfThere(this.#file('pid'));
-    return text === undefined ? undefined : parsePidFile(text);
-  }
-
   status(): RunStatus {
-    const exit = this.#exit();
+    const exit = this.#folder.exit();
     if (exit) return { is: 'ended', end: exit };
-    const identities = this.#identities();
+    const identities = this.#folder.identities();
     if (!identities) return { is: 'unclaimed' };
     if (identities.some(isAlive)) return { is: 'alive' };
     // It may have been written between the two looks.
-    return { is: 'ended', end: this.#exit() ?? {} };
-  }
-
-  #exit(): RunEnd | undefined {
-    const text = readIfThere(this.#file('exit'))?.trim();
-    if (text === undefined) return undefined;
-    return /^\d+$/.test(text) ? { code: Number(text) } : { problem: text as SpawnProblem };
+    return { is: 'ended', end: this.#folder.exit() ?? {} };
   }
 
   stderrTail(): string[] {
-    const fd = openSync(this.#file('err.log'), 'r');
-    try {
-      const { size } = fstatSync(fd);
-      const bytes = Buffer.alloc(Math.min(size, 16_384));
-      readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-      const lines = bytes
-        .toString('utf8')
-        .split('\n')
-        .filter((line) => line.trim() !== '');
-      return lines.slice(-20).map((line) => line.slice(0, 2_000));
-    } finally {
-      closeSync(fd);
-    }
+    return this.#folder.stderrTail();
   }
 
   async end(graceMs: number): Promise<void> {
-    this.#claim();
-    const identities = this.#identities() ?? [];
+    this.#folder.claim();
+    const identities = this.#folder.identities() ?? [];
     const known = findFamily(this.#marker, identities);
     const wrapper = identities[0];
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#gone(identities, graceMs)) break;
-      if (wrapper) signalGroup(wrapper, signal, identities);
+      if (wrapper) signalGroup(wrapper, signal);
     }
     await sweep({ marker: this.#marker, known });
   }
@@ -158,42 +77,10 @@ export class SpooledRun implements Run {
   }
 
   watch(changed: () => void): Disposable {
-    // Both, as inotify may be used up (ENOSPC, EMFILE) and other systems merge events.
-    const timer = setInterval(changed, 200);
-    let watcher: { close(): void } | undefined;
-    try {
-      watcher = watch(this.#folder, { persistent: false }, changed).on('error', () => watcher?.close());
-    } catch {
-      watcher = undefined;
-    }
-    return {
-      [Symbol.dispose]() {
-        clearInterval(timer);
-        watcher?.close();
-      },
-    };
+    return this.#folder.watch(changed);
   }
 
   remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder.remove();
   }
-}
-
-function writeAll(fd: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length; ) {
-    done += writeSync(fd, bytes, done, bytes.length - done, position + done);
-  }
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -173,7 +173,7 @@ export interface Journal {
   readonly epoch: string;
   /** The newest committed seq. */
   readonly head: number;
-  /** Why the last commit could not be written; undefined once one has been again. */
+  /** Why nothing can be written: tried anew when asked, as nobody may bring a commit while we aren't ready. */
   readonly problem: string | undefined;
   /**
    * Carries out the commit, or rejects with CommitRefused or JournalUnavailable having done nothing.

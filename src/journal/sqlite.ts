@@ -39,7 +39,7 @@ export class SqliteJournal implements Journal {
   readonly #statements = new Map<string, StatementSync>();
   readonly #now: () => number;
   #head: number;
-  problem: string | undefined;
+  #problem: string | undefined;
 
   constructor(file: string, { sync = 'normal', now = Date.now }: SqliteOptions = {}) {
     this.#now = now;
@@ -57,19 +57,40 @@ export class SqliteJournal implements Journal {
     return this.#head;
   }
 
+  get problem(): string | undefined {
+    if (this.#problem !== undefined) {
+      try {
+        this.#transact(() => this.#writeNothing());
+      } catch (error) {
+        if (!(error instanceof JournalUnavailable)) throw error;
+      }
+    }
+    return this.#problem;
+  }
+
   async commit(commit: Commit): Promise<StoredFact[]> {
+    const facts = this.#transact(() => this.#carryOut(commit));
+    this.#head = facts.at(-1)?.seq ?? this.#head;
+    return facts;
+  }
+
+  /** Changes a page and changes it back: SQLite leaves out a write that changes nothing. */
+  #writeNothing(): void {
+    for (const last of [0, null]) this.#run('UPDATE epochs SET last = ? WHERE id = ?', last, this.epoch);
+  }
+
+  #transact<T>(work: () => T): T {
     try {
       this.#db.exec('BEGIN IMMEDIATE');
-      const facts = this.#carryOut(commit);
+      const outcome = work();
       this.#db.exec('COMMIT');
-      this.#head = facts.at(-1)?.seq ?? this.#head;
-      this.problem = undefined;
-      return facts;
+      this.#problem = undefined;
+      return outcome;
     } catch (error) {
       this.#rollBack();
       const cause = translated(error);
       if (cause instanceof JournalUnavailable)
-        this.problem = `the journal can't be written: ${cause.message}`;
+        this.#problem = `the journal can't be written: ${cause.message}`;
       throw cause;
     }
   }

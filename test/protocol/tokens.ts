@@ -18,6 +18,7 @@ export function tokensOf(bytes: Uint8Array): string[] {
     tokens.push(name);
     at += count;
   };
+  // biome-ignore lint/complexity/noExcessiveCognitiveComplexity: a table
   const one = () => {
     const token = view.getUint8(at++);
     if (token <= 0x7f) skip('fixint', 0);
