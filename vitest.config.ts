@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/node-version.ts',
+    setupFiles: 'test/support/end-stages.ts',
     pool: 'forks',
     // Each test of the real CLI is a process tree of its own: more of them at once are slower, not faster.
     maxWorkers: 2,

@@ -28,12 +28,18 @@ export class Gateway {
     const { signal } = options;
     if (signal?.aborted) throw new ClosedError(signal.reason);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const life = new AbortController();
     const gateway = new Gateway(url, options, (state) => {
       if (state.is === 'open') resolve();
-      if (state.is === 'closed') reject(state.error);
+      if (state.is === 'closed') {
+        life.abort();
+        reject(state.error);
+      }
       options.onState?.(state);
     });
-    signal?.addEventListener('abort', () => gateway.#connection.close(new ClosedError(signal.reason)));
+    signal?.addEventListener('abort', () => gateway.#connection.close(new ClosedError(signal.reason)), {
+      signal: life.signal,
+    });
     await promise;
     return gateway;
   }
@@ -166,7 +172,8 @@ export class Gateway {
     const { method, params } = message as { method: string; params: unknown };
     if (method === 'events') {
       const { tree, events } = params as Events;
-      const subscription = this.#subscriptions.get(tree) ?? this.#subscriptions.get('*');
+      const own = this.#subscriptions.get(tree);
+      const subscription = own?.isOpen ? own : this.#subscriptions.get('*');
       subscription?.received(this.#epoch, events as Event[], size);
     } else if (method === 'heartbeat') {
       const { through } = params as Heartbeat;

@@ -28,13 +28,17 @@ export class Subscription {
   readonly #fed = new Set<Reader>();
   /** One question at a time, so that the last answer is the one in force. */
   #asking = false;
-  /** The gateway feeds this tree to this connection. */
+  /** The gateway feeds this tree to this connection by itself. */
   #isOpen = false;
   #refusals = 0;
 
   constructor(tree: string, desk: Desk) {
     this.tree = tree;
     this.#desk = desk;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   add(reader: Reader): void {
@@ -79,11 +83,15 @@ export class Subscription {
     for (const reader of this.#readers) reader.fail(error);
   }
 
-  /** If it fails, what comes is dropped. */
+  /** Until the answer, what is still under way is this tree's own, and nobody's. */
   #unsubscribe(): void {
-    this.#isOpen = false;
-    const { tree } = this;
-    this.#desk.post({ method: 'tree.unsubscribe', params: { tree }, repeat: false, settle: () => {} });
+    this.#asking = true;
+    const settle = () => {
+      this.#asking = false;
+      this.#isOpen = false;
+      this.settle();
+    };
+    this.#desk.post({ method: 'tree.unsubscribe', params: { tree: this.tree }, repeat: false, settle });
   }
 
   #ask(readers: readonly Reader[]): void {

@@ -82,20 +82,22 @@ export class Agent {
 
   /** Takes up an open run: reads its spool to the end, then does what its state calls for. */
   attach(row: RunRow): Promise<void> {
-    return this.#serial.run(async () => {
-      try {
-        this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
-        const open = await OpenRun.takeUp(row, this.#ports);
-        this.#open = open;
-        while (await this.#readOn(open));
-        await this.#dropPointless(open);
-        this.#goOn(open);
-      } catch (error) {
-        // The run is journaled, so it is ours to go on with, be it later.
-        this.#ports.log.error({ err: error, agent: this.identity.id }, 'a run could not be taken up yet');
-        setTimeout(() => void (this.#stopped || this.attach(row)), retryMs);
-      }
-    });
+    return this.#serial.run(() => this.#takeUp(row));
+  }
+
+  async #takeUp(row: RunRow): Promise<void> {
+    try {
+      this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
+      const open = await OpenRun.takeUp(row, this.#ports);
+      this.#open = open;
+      while (await this.#readOn(open));
+      await this.#dropPointless(open);
+      this.#goOn(open);
+    } catch (error) {
+      // The run is journaled, so it is ours to go on with, be it later.
+      this.#ports.log.error({ err: error, agent: this.identity.id }, 'a run could not be taken up yet');
+      setTimeout(() => void (this.#stopped || this.attach(row)), retryMs);
+    }
   }
 
   /**
@@ -302,7 +304,7 @@ export class Agent {
     faultPoint('process-end-to-close');
     while (!this.#stopped) {
       try {
-        return await this.#serial.run(() => this.#closeRun(open));
+        return await this.#serial.run(() => this.#closeRun());
       } catch (error) {
         this.#ports.log.warn({ err: error, agent: this.identity.id }, 'the run could not be closed yet');
         await delay(retryMs);
@@ -311,8 +313,10 @@ export class Agent {
   }
 
   /** Closes the run, and opens the next one if the agent is to go on. */
-  async #closeRun(open: OpenRun): Promise<void> {
-    if (this.#stopped) return;
+  async #closeRun(): Promise<void> {
+    // Not the one that began to end: a failed step may have rebuilt it.
+    const open = this.#open;
+    if (!open || this.#stopped) return;
     const draft = this.#draft();
     draft.change({ type: 'run.close', run: open.ref });
     const { state } = this.#record;
@@ -324,9 +328,8 @@ export class Agent {
     await this.#commit(draft);
     this.#open = undefined;
     open.close();
-    if (!opened) return this.#closed.resolve();
-    this.#open = await OpenRun.takeUp(opened, this.#ports);
-    this.#goOn(this.#open);
+    if (opened) await this.#takeUp(opened);
+    else this.#closed.resolve();
   }
 
   /** The message of the turn that was cut: the same one if no session of the CLI has it, else a new one. */

@@ -3,6 +3,7 @@ import type { PermissionRow } from '../journal/journal.ts';
 import { RequestError } from '../protocol/errors.ts';
 import type { Params } from '../protocol/methods.ts';
 import type { PermissionRequested, PermissionResolved, Remember } from '../protocol/permission.ts';
+import { canonical } from './canonical.ts';
 import type { Draft } from './draft.ts';
 import { modeOf } from './modes.ts';
 import { answered, rememberedFor } from './permissions.ts';
@@ -120,7 +121,7 @@ export function settledOutcome(resolved: PermissionResolved, settled: string) {
 }
 
 function meaning({ outcome, input, message }: PermissionResolved): string {
-  return JSON.stringify([outcome, input, message]);
+  return canonical([outcome, input, message]);
 }
 
 /** Takes an answer into the record: what is to be remembered, and the answer itself. */

@@ -7,7 +7,7 @@ import { type AgentRecord, hasNothingOpen } from './record.ts';
 const silenceMs = 10_000;
 
 /** Without output for so long an open turn is worth a word. */
-const stalledMs = 5 * 60_000;
+export const stalledMs = 5 * 60_000;
 /** Below so much free space the CLI may lose output without a word (seen), so no task is started. */
 export const lowDiskBytes = 128 * 1024 * 1024;
 
@@ -32,7 +32,7 @@ export function endIdle(draft: Draft): void {
 }
 
 /** Tells once, as long as it holds, of output that stays away and of a disk that fills up. */
-export function warn(draft: Draft, open: OpenRun, freeBytes: number): void {
+export function warn(draft: Draft, open: Warned, freeBytes: number): void {
   const { state, asks } = draft.record;
   const waits = state.is === 'idle' || draft.hasEnded || Object.keys(asks).length > 0;
   // No time is counted against the CLI while a human is awaited.
@@ -52,9 +52,10 @@ export function warn(draft: Draft, open: OpenRun, freeBytes: number): void {
   });
 }
 
+type Warned = Pick<OpenRun, 'heardAt' | 'warned'>;
 type Warning = { code: 'output_stalled' | 'disk_low'; holds: boolean; message: string; figures: object };
 
-function notice(draft: Draft, { warned }: OpenRun, { code, holds, message, figures }: Warning): void {
+function notice(draft: Draft, { warned }: Warned, { code, holds, message, figures }: Warning): void {
   if (!holds) warned.delete(code);
   else if (!warned.has(code)) {
     warned.add(code);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Change, CommitRefused, type Journal } from '../journal/journal.ts';
 import { RequestError } from '../protocol/errors.ts';
+import { canonical } from './canonical.ts';
 import type { Principal } from './principal.ts';
 
 /** A mutating call of a client. */
@@ -56,13 +57,4 @@ async function firstOutcome<T>(journal: Journal, call: Call, digest: string): Pr
     throw new RequestError('key_reused', words, { key: call.params.key });
   }
   return JSON.parse(kept.outcome) as T;
-}
-
-/** The same text for the same parameters, in whatever order their names came. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }

@@ -7,6 +7,7 @@ import type {
   PermissionResolved,
   ToolInput,
 } from '../protocol/permission.ts';
+import { canonical } from './canonical.ts';
 import type { Draft } from './draft.ts';
 import { modeOf } from './modes.ts';
 import type { Remembered } from './record.ts';
@@ -21,7 +22,7 @@ const kinds: Record<string, PermissionKind> = { AskUserQuestion: 'question', Exi
 /** The CLI's `can_use_tool` becomes a stored permission; one that is decided already is answered at once. */
 export function asked(draft: Draft, ask: Ask): void {
   const { record } = draft;
-  if (record.asks[ask.requestId]) return;
+  if (record.asks[ask.requestId] || record.answered.includes(ask.requestId)) return;
   const question = questionOf(draft, ask);
   store(draft, ask, question);
   const rule = standingRule(draft, question);
@@ -55,10 +56,15 @@ function questionOf({ agent, record, at }: Draft, ask: Ask): PermissionRequested
   };
 }
 
-function store(draft: Draft, { requestId, inner }: Ask, question: PermissionRequested): void {
+function store(draft: Draft, { requestId, inner, toolUse }: Ask, question: PermissionRequested): void {
   const { agent, record, at } = draft;
   const { permission, deadline } = question;
-  record.asks[requestId] = { permission, ...(inner && { inner }), ...(deadline && { deadline }) };
+  record.asks[requestId] = {
+    permission,
+    ...(inner && { inner }),
+    ...(toolUse && { toolUse }),
+    ...(deadline && { deadline }),
+  };
   draft.change({
     type: 'permission.ask',
     fact: draft.fact('permission.requested', question),
@@ -89,7 +95,7 @@ function standingRule(draft: Draft, { kind, tool, input }: PermissionRequested):
 
 /** What is remembered of an answer: the very tool with the very input. */
 export function rememberedFor(tool: string, input: ToolInput): Remembered {
-  return { tool, input: digest(JSON.stringify(input)) };
+  return { tool, input: digest(canonical(input)) };
 }
 
 /** Settles an open permission with the answer for the CLI. */
@@ -120,9 +126,13 @@ export function expireOverdue(draft: Draft): void {
 
 /** The CLI takes a question back. If it was answered already, the two crossed: answered isn't done. */
 export function withdrawn(draft: Draft, requestId: string): void {
-  const { asks, answered, run } = draft.record;
+  const { asks, answered, run, calls } = draft.record;
   const open = asks[requestId];
-  if (open) return settle(draft, requestId, { permission: open.permission, outcome: 'withdrawn' });
+  if (open) {
+    // Nobody allowed it, so it can't have had an effect.
+    if (open.toolUse) delete calls[open.toolUse];
+    return settle(draft, requestId, { permission: open.permission, outcome: 'withdrawn' });
+  }
   if (!answered.includes(requestId)) return;
   draft.record.answered = answered.filter((id) => id !== requestId);
   draft.fact('permission.voided', { permission: permissionId(draft.agent.id, run, requestId) });

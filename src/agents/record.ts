@@ -46,7 +46,7 @@ export type AgentRecord = {
   /** How many turns have had a result that is no error. */
   results: number;
   /** Open permissions by the CLI's request id. */
-  asks: Record<string, { permission: string; inner?: string; deadline?: number }>;
+  asks: Record<string, { permission: string; inner?: string; toolUse?: string; deadline?: number }>;
   /** Request ids that were answered in the open turn. */
   answered: string[];
   remembered: Remembered[];

@@ -80,7 +80,8 @@ function remind(draft: Draft): void {
 export function answerQuestion(draft: Draft): void {
   if (draft.record.reminders >= maxReminders) return;
   draft.record.reminders += 1;
-  holdOwnMessage(draft, reminder);
+  // A question comes within a turn, which waits for its answer.
+  holdOwnMessage(draft, reminder, { steer: true });
 }
 
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { interruptLine, userLine } from '../claude/stdin.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
+import type { HeldMessage } from './record.ts';
 import type { Turn } from './state.ts';
 
 export type Outgoing = { id: string; content: Content };
@@ -31,9 +32,13 @@ function nextTurn(draft: Draft, message?: string): Turn {
 }
 
 /** Holds a word of ours for the CLI. */
-export function holdOwnMessage(draft: Draft, content: Content): Outgoing {
+export function holdOwnMessage(
+  draft: Draft,
+  content: Content,
+  more: Pick<HeldMessage, 'steer'> = {},
+): Outgoing {
   const id = randomUUID();
-  draft.record.messages.push({ id, from: 'gateway', sent: false, own: true });
+  draft.record.messages.push({ id, from: 'gateway', sent: false, own: true, ...more });
   draft.change({ type: 'content.keep', agent: draft.agent.id, id, content: JSON.stringify(content) });
   return { id, content };
 }

@@ -85,7 +85,10 @@ export class Conversation {
     const isPermission = fact.type === 'permission.requested';
     this.#asked.set(isPermission ? fact.data.permission : this.#task.id, life);
     const asking = isPermission ? this.#askPermission(fact, life.signal) : this.#askWhatNow(life.signal);
-    asking.catch((error: Error) => this.#say(error.message));
+    // What was settled meanwhile needs no answer of ours.
+    asking.catch((error: Error) => {
+      if (!life.signal.aborted) this.#say(error.message);
+    });
   }
 
   async #askPermission({ data }: Fact<'permission.requested'>, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RefusedError, UnreachableError } from '../../client/index.ts';
 import { claudeVersion, findClaude } from '../claude/command.ts';
@@ -64,9 +64,10 @@ function lookAtFolder(check: 'data' | 'cases' | 'root', path: string): Finding {
   const nearest = check === 'root' ? path : nearestThere(path);
   try {
     accessSync(nearest, constants.W_OK | constants.X_OK);
+    if (!statSync(nearest).isDirectory()) throw new Error(`${nearest} is no folder`);
     return { check, ok: true, found: nearest === path ? path : `${path} (will be made)` };
   } catch (error) {
-    const advice = `Make ${nearest} writable for this user, or name another folder with --${check}.`;
+    const advice = `Make ${nearest} a folder that this user may write in, or name another folder with --${check}.`;
     return { check, ok: false, found: (error as Error).message, advice };
   }
 }

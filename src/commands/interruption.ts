@@ -6,6 +6,7 @@ export class Interruption {
   readonly #tell: (words: string) => void;
   readonly #listener = () => this.#pressed();
   #presses = 0;
+  #isOver = false;
 
   constructor(task: Task, tell: (words: string) => void) {
     this.#task = task;
@@ -25,6 +26,7 @@ export class Interruption {
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true;
     process.off('SIGINT', this.#listener);
   }
 
@@ -36,6 +38,9 @@ export class Interruption {
       isFirst ? 'Interrupting; Ctrl-C again cancels.' : 'Cancelling; Ctrl-C again leaves it to the gateway.',
     );
     const asked = isFirst ? this.#task.interrupt() : this.#task.cancel('Ctrl-C');
-    asked.catch((error: Error) => this.#tell(error.message));
+    // Once the task has ended, nobody cares for the answer.
+    asked.catch((error: Error) => {
+      if (!this.#isOver) this.#tell(error.message);
+    });
   }
 }

@@ -42,8 +42,9 @@ export const run = command({
       ...(permissionMode !== undefined && { permissionMode }),
     });
     using interruption = new Interruption(task, tell);
-    if (!json) return converse(gateway, task, interruption);
-    return follow(task, (event) => {
+    // Awaited, since what is `using` ends with this function.
+    if (!json) return await converse(gateway, task, interruption);
+    return await follow(task, (event) => {
       interruption.saw(event);
       printJson(event);
     });
@@ -52,7 +53,7 @@ export const run = command({
 
 async function converse(gateway: Gateway, task: Task, interruption: Interruption): Promise<number> {
   using conversation = new Conversation(gateway, task, interruption);
-  return follow(task, (event) => conversation.take(event));
+  return await follow(task, (event) => conversation.take(event));
 }
 
 async function follow(task: Task, each: (event: TreeEvent) => void): Promise<number> {

@@ -28,7 +28,7 @@ export class Connection implements Sink {
   #malformed = 0;
   /** It has been full, so that feeds may stand behind. */
   #choked = false;
-  /** Bytes that the system has taken from us: any change is progress. */
+  /** Sends that had to wait until the peer made room: any change says that it reads. */
   #taken = 0;
 
   constructor(
@@ -52,7 +52,7 @@ export class Connection implements Sink {
     return this.#socket.bufferedAmount > fullBytes;
   }
 
-  /** How much the peer has taken so far, and whether something waits. */
+  /** How often the peer has made room so far, and whether something waits. */
   get progress(): { taken: number; waiting: boolean } {
     return { taken: this.#taken, waiting: this.#socket.bufferedAmount > 0 };
   }
@@ -63,13 +63,16 @@ export class Connection implements Sink {
 
   send(bytes: Uint8Array | string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
+    let waits = false;
     this.#socket.send(bytes, { binary: codecs[this.encoding].binary }, (error) => {
       if (error) return;
-      this.#taken += 1;
+      // What goes into the system's own buffer says nothing of the peer.
+      if (waits) this.#taken += 1;
       if (!this.#choked || this.full) return;
       this.#choked = false;
       void this.#pump();
     });
+    waits = this.#socket.bufferedAmount > 0;
     // Only what is sent fills it, so whoever falls behind does it after this.
     this.#choked ||= this.full;
   }
@@ -153,7 +156,7 @@ export class Connection implements Sink {
 
   #requestError(error: unknown, method: string): RequestError {
     if (error instanceof RequestError) return error;
-    if (error instanceof JournalUnavailable) {
+    if (error instanceof JournalUnavailable || isDiskFull(error)) {
       return new RequestError(
         'unavailable',
         'The journal cannot be written now (disk full?). Try again later.',
@@ -176,6 +179,10 @@ export class Connection implements Sink {
   #pump(): Promise<void> {
     return this.#caller.subscriptions.pump();
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 function idOf(value: unknown): CallId | null {

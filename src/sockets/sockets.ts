@@ -20,18 +20,26 @@ export type SocketsOptions = {
   version: string;
   claudeVersion(): string | null;
   heartbeatMs?: number;
+  /** How long a ping may go unanswered. */
+  pongMs?: number;
+  /** How long a socket may take nothing, though something waits for it. */
+  stalledMs?: number;
 };
 
 /** All sockets: the upgrade, their heartbeat and their end. */
 export class Sockets {
   readonly #options: SocketsOptions;
   readonly #heartbeatMs: number;
+  readonly #pongMs: number;
+  readonly #stalledMs: number;
   readonly #server: WebSocketServer;
   readonly #connections = new Set<Connection>();
 
   constructor(options: SocketsOptions) {
     this.#options = options;
     this.#heartbeatMs = options.heartbeatMs ?? defaultHeartbeatMs;
+    this.#pongMs = options.pongMs ?? pongTimeoutMs;
+    this.#stalledMs = options.stalledMs ?? noProgressMs;
     this.#server = new WebSocketServer({
       noServer: true,
       maxPayload: limits.maxFrameBytes,
@@ -128,17 +136,17 @@ export class Sockets {
         connection.close(4001);
         // The other side may be gone without a word, so its close isn't waited for.
         setTimeout(() => socket.terminate(), 1_000).unref();
-      }, pongTimeoutMs);
+      }, this.#pongMs);
     };
     const watch = () => {
       const { taken, waiting } = connection.progress;
       if (!waiting || taken !== stuck.taken) stuck = { taken, since: performance.now() };
       // A close frame would wait behind all the rest, and keep the memory.
-      else if (performance.now() - stuck.since > noProgressMs) socket.terminate();
+      else if (performance.now() - stuck.since > this.#stalledMs) socket.terminate();
     };
     // Jittered, so that a thousand clients of a restart don't beat as one.
     const beats = setInterval(beat, this.#heartbeatMs * (0.9 + Math.random() * 0.1));
-    const watches = setInterval(watch, noProgressMs / 10);
+    const watches = setInterval(watch, this.#stalledMs / 10);
     return () => {
       clearInterval(beats);
       clearInterval(watches);

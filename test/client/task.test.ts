@@ -110,7 +110,7 @@ test('a permission that waited before one asked for it is handed out, once', asy
   const task = await start(client, [touch('waited'), { say: 'Done.' }], 'waited');
   for await (const event of task) if (event.type === 'permission.requested') break;
   const ids: string[] = [];
-  const stop = task.onPermission(({ id }) => ids.push(id));
+  const stop = task.onPermission(({ id }) => void ids.push(id));
   task.onPermission((permission) => void permission.allow());
   await task.result();
   expect(ids).toHaveLength(1);

@@ -95,7 +95,7 @@ test('doctor says of each thing that is not well what to do', async () => {
     '--claude',
     claude,
     '--cases',
-    '/proc/cases',
+    join(stage.gateway.dataDir, 'token', 'cases'),
     '--root',
     '/nowhere',
   ];

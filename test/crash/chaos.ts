@@ -24,6 +24,8 @@ export const kill: Harm = {
       await ordeal.stage.gateway.kill();
     }
     await ordeal.start();
+    // Mostly not before all are back, or a busy machine would leave them nothing to see.
+    if (random.below(3) > 0) await ordeal.everybodyIsBack();
     return kills;
   },
 };

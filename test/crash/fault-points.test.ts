@@ -88,7 +88,8 @@ async function restart(fault?: string): Promise<void> {
   await ordeal.start(fault);
 }
 
-describe('the gateway dies, and the task is done once', () => {
+// On a busy machine; else two seconds each.
+describe('the gateway dies, and the task is done once', { timeout: 200_000 }, () => {
   test.each([
     { fault: 'before-spawn', kind: 'short', gap: 'before the process is started' },
     { fault: 'after-spawn', kind: 'short', gap: 'before the process has claimed its run' },

@@ -11,7 +11,7 @@ import type { CrashTask } from './tasks.ts';
 export type StartedTask = CrashTask & { agent: string };
 
 /** So long may a step take until it is said to hang. */
-const patienceMs = 120_000;
+const patienceMs = 180_000;
 
 /** A gateway that will die, the two who watch it, and the one who answers its questions. */
 export class Ordeal {
@@ -53,6 +53,11 @@ export class Ordeal {
   /** The gateway dies of itself. */
   died(): Promise<void> {
     return this.#within(this.#death, 'the death of the gateway');
+  }
+
+  async everybodyIsBack(): Promise<void> {
+    const back = () => this.problems.length > 0 || this.peers.every(({ served }) => served);
+    await this.#within(this.pulse.until(back), 'all clients to come back');
   }
 
   async begin(task: CrashTask): Promise<StartedTask> {

@@ -10,9 +10,10 @@ export abstract class Peer {
   protected readonly pulse: Pulse;
   /** How many connections it has had. */
   connections = 0;
+  /** It has one now. */
+  served = false;
   readonly #encoding: Encoding;
   #client: TestClient | undefined;
-  #served = false;
   #left = false;
 
   constructor(pulse: Pulse, encoding: Encoding) {
@@ -31,7 +32,8 @@ export abstract class Peer {
       try {
         await client.welcome();
         this.connections += 1;
-        this.#served = true;
+        this.served = true;
+        this.pulse.beat();
         await this.session(client);
       } catch (error) {
         if (!client.closed) {
@@ -39,7 +41,7 @@ export abstract class Peer {
           this.tell(String(error));
         }
       } finally {
-        this.#served = false;
+        this.served = false;
         await client.close();
       }
     }
@@ -53,7 +55,7 @@ export abstract class Peer {
   /** Cuts its connection, as a network would, and tells whether it was being served. */
   cut(): boolean {
     this.#client?.socket.terminate();
-    return this.#served;
+    return this.served;
   }
 
   leave(): void {

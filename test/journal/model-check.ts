@@ -34,7 +34,7 @@ export function describeModel(engine: Engine): void {
         await compare(at.journal, tables);
         await compare(at.reopen(), tables);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claudeVersions } from '../support/claude-home.ts';
 import { kill, Stage } from '../support/stage.ts';
-import { TestTask, touch } from '../support/task.ts';
+import { newest, TestTask, touch } from '../support/task.ts';
 
 const end = { say: 'End.' };
 const modes = { permissionMode: 'bypass' } as const;
@@ -74,7 +74,7 @@ describe.each(claudeVersions)('CLI %s', (version) => {
     expect(isThere('asked-again')).toBe(false);
   });
 
-  test('a plan that was allowed is not planned again after a crash', async () => {
+  test.runIf(version === newest)('a plan that was allowed is not planned again after a crash', async () => {
     const plan = { tool: 'ExitPlanMode', input: { plan: 'Touch a file.' } };
     const task = await TestTask.start(stage, [plan, end], { permissionMode: 'plan', keepOpen: true });
     await task.allow();

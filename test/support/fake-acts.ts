@@ -9,7 +9,7 @@ export type Act =
   | { stderr: string }
   /** Waits for an answer to that request, or for a further user message. */
   | { until: { answerTo: string } | 'message' }
-  /** Writes down, as a line of type `received`, what came on stdin so far. */
+  /** Writes down, as a line of type `received`, what came on stdin so far, but for long lines. */
   | { report: true }
   /** A model that doesn't answer: the CLI listens, and an interrupt ends the turn. */
   | { wait: true }

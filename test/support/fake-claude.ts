@@ -57,7 +57,7 @@ class FakeClaude {
   }
 
   #hear(line: string): void {
-    this.#received.push(line);
+    if (line.length > 0 && line.length < 2_000) this.#received.push(line);
     const judged = judge(line);
     switch (judged.is) {
       case 'fatal':
@@ -132,7 +132,8 @@ class FakeClaude {
       else if ('raw' in act) write(act.raw, act.chunk);
       else if ('long' in act) this.#tell(says('x'.repeat(act.long)));
       else if ('stderr' in act) writeSync(2, act.stderr);
-      else if ('report' in act) this.#tell({ type: 'received', lines: this.#received });
+      else if ('report' in act)
+        this.#tell({ type: 'received', lines: this.#received.map((line) => JSON.parse(line)) });
       else if ('exit' in act) process.exit(act.exit);
       else if ('hang' in act) return this.#hang();
       else if (!(await this.#wait(act))) return this.#interrupted();

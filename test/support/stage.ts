@@ -15,6 +15,9 @@ type StageOptions = Omit<GatewayOptions, 'env'> & {
   env?: Record<string, string | undefined>;
 };
 
+/** Those that are open. A test that runs out of time never gets to its own clean-up. */
+export const stages = new Set<Stage>();
+
 /** A scripted model, a home for the CLI, and a gateway that is up. Disposing ends whatever they have started. */
 export class Stage {
   readonly model: Awaited<ReturnType<typeof startModelApi>>;
@@ -43,7 +46,9 @@ export class Stage {
     const given = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
     const gateway = stack.use(new GatewayProcess({ ...options, env: Object.fromEntries(given) }));
     await gateway.start();
-    return new Stage(model, home, gateway, stack.move());
+    const stage = new Stage(model, home, gateway, stack.move());
+    stages.add(stage);
+    return stage;
   }
 
   async connect(encoding?: Encoding): Promise<TestClient> {
@@ -93,6 +98,7 @@ export class Stage {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    stages.delete(this);
     await Promise.all(this.#clients.map((client) => client.close()));
     await this.gateway.kill();
     for (let pids = this.processes(); pids.length > 0; pids = this.processes()) {

@@ -8,6 +8,15 @@ import type { Stage } from './stage.ts';
 type Answer = Omit<Params<'permission.answer'>, 'permission'>;
 type Options = Omit<Params<'task.start'>, 'prompt'> & { encoding?: Encoding };
 
+/** Both versions of the CLI and both encodings, in as few runs as show them. */
+export const versionsAndEncodings = [
+  ['2.1.332', 'json'],
+  ['2.1.197', 'msgpack'],
+] as const;
+
+/** For what both CLIs do alike, and the gateway does by itself. */
+export const newest = '2.1.332';
+
 /** A step that asks: a file is made in the working directory. */
 export const touch = (file: string) => ({
   tool: 'Bash',

@@ -18,12 +18,9 @@ describe.each(claudeVersions)('CLI %s', (version) => {
       .flatMap(({ data }) => (data.subtype === 'init' ? [[data.model, data.permissionMode]] : []));
 
   test('model and mode hold from the next turn on, and in the runs after a crash', async () => {
-    const { client, ...rest } = await TestTask.start(stage, undefined, {
-      keepOpen: true,
-      model: 'model-one',
-    });
-    const task = new TestTask(client, rest.agent);
-    const { agent } = task;
+    const task = await TestTask.start(stage, undefined, { keepOpen: true, model: 'model-one' });
+    const { agent, client } = task;
+    await task.idle();
     await task.send([touch('a'), end]);
     await task.answer(await task.asked(), { behavior: 'deny' });
     await task.turnEnd();
@@ -39,7 +36,7 @@ describe.each(claudeVersions)('CLI %s', (version) => {
     });
     const [, cli] = await stage.processesOf(agent);
     kill(cli.pid);
-    await client.fact('agent.state', ({ data }) => data.state === 'running' && data.run === 2);
+    await task.idle(4);
     await task.send([touch('c'), end]);
     await task.allow();
     await task.turnEnd();

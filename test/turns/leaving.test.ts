@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestClient } from '../support/client.ts';
 import { Stage } from '../support/stage.ts';
 import { longText, TestTask } from '../support/task.ts';

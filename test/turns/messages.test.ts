@@ -1,36 +1,32 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { claudeVersions } from '../support/claude-home.ts';
-import { Stage } from '../support/stage.ts';
-import { longText, TestTask, touch } from '../support/task.ts';
+import { kill, Stage } from '../support/stage.ts';
+import { longText, newest, TestTask, touch, versionsAndEncodings } from '../support/task.ts';
 
 const say = (text: string) => [{ say: text }];
 
-describe.each(claudeVersions)('CLI %s', (version) => {
+describe.each(versionsAndEncodings)('CLI %s over %s', (version, encoding) => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await Stage.open({ claude: version });
   });
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  test.each(['json', 'msgpack'] as const)(
-    'an agent that is kept open starts idle without a prompt, and takes one message a turn (%s)',
-    async (encoding) => {
-      const task = await TestTask.start(stage, undefined, { keepOpen: true, encoding });
-      await task.idle();
-      expect(await task.get()).not.toHaveProperty('turn');
-      for (const turn of [1, 2]) {
-        const { message, position } = await task.send(say(`Turn ${turn}.`));
-        expect(position).toBe(1);
-        await task.idle(turn + 1);
-        expect(task.of('message.consumed').at(-1)?.data).toEqual({ id: message, turn });
-        expect(await task.get()).toMatchObject({ state: 'idle', turn });
-      }
-      expect(await task.close()).toEqual({ state: 'completed' });
-      await task.end();
-      expect(task.states()).toEqual(['idle', 'running', 'idle', 'running', 'idle', 'completed']);
-      expect(await task.result()).toMatchObject({ text: 'Turn 2.', turns: 2 });
-    },
-  );
+  test('an agent that is kept open starts idle without a prompt, and takes one message a turn', async () => {
+    const task = await TestTask.start(stage, undefined, { keepOpen: true, encoding });
+    await task.idle();
+    expect(await task.get()).not.toHaveProperty('turn');
+    for (const turn of [1, 2]) {
+      const { message, position } = await task.send(say(`Turn ${turn}.`));
+      expect(position).toBe(1);
+      await task.idle(turn + 1);
+      expect(task.of('message.consumed').at(-1)?.data).toEqual({ id: message, turn });
+      expect(await task.get()).toMatchObject({ state: 'idle', turn });
+    }
+    expect(await task.close()).toEqual({ state: 'completed' });
+    await task.end();
+    expect(task.states()).toEqual(['idle', 'running', 'idle', 'running', 'idle', 'completed']);
+    expect(await task.result()).toMatchObject({ text: 'Turn 2.', turns: 2 });
+  });
 
   test('messages to a busy agent wait in order, are listed, and run one a turn; a close comes after', async () => {
     const task = await TestTask.start(stage, [touch('busy'), { say: 'First.' }], { keepOpen: true });
@@ -76,7 +72,7 @@ describe.each(claudeVersions)('CLI %s', (version) => {
     expect(await task.result()).toMatchObject({ text: 'End.', turns: 2 });
   });
 
-  test('a message outlives the socket that sent it', async () => {
+  test.runIf(version === newest)('a message outlives the socket that sent it', async () => {
     const task = await TestTask.start(stage, [touch('sent'), { say: 'First.' }]);
     const asked = await task.asked();
     const { message } = await task.send(say('Second.'));
@@ -167,6 +163,18 @@ describe('whatever the CLI', () => {
     expect(await task.client.call('task.cancel', { agent })).toEqual({ cancelled: [agent] });
     expect((await task.end()).data.state).toBe('cancelled');
     expect(await task.client.call('task.cancel', { agent })).toEqual({ cancelled: [] });
+  });
+
+  test('interrupting and closing it between two runs ends it for good', async () => {
+    const task = await TestTask.start(stage, [longText], { keepOpen: true });
+    await task.client.until(() => task.client.events.some(({ event }) => event.type === 'delta'));
+    const [, cli] = await stage.processesOf(task.agent);
+    kill(cli.pid);
+    await task.client.state(task.agent, 'interrupted');
+    const [{ interrupted }] = await Promise.all([task.interrupt(), task.close()]);
+    expect(interrupted).toBe(true);
+    expect((await task.end()).data.state).toBe('completed');
+    expect(task.of('agent.result')).toHaveLength(1);
   });
 
   test('closing a busy agent ends it at the end of its turn', async () => {
