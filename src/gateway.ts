@@ -15,7 +15,6 @@ import { agentEnvironment } from './claude/environment.ts';
 import { PipedRun } from './claude/piped-run.ts';
 import type { Launch } from './claude/run.ts';
 import { SpooledRun } from './claude/spooled-run.ts';
-import { Spools } from './claude/spools.ts';
 import type { Config } from './config.ts';
 import { armFault } from './fault.ts';
 import { Head } from './feed/head.ts';
@@ -55,14 +54,12 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
 
   const claude = findClaude({ configured: config.claude, env: config.agentEnvironment });
   let found: string | null = null;
-  const spools = new Spools(join(config.data, 'spools'));
-  spools.keepOnly(await journal.openRuns());
   const ports: Ports = {
     journal,
     log,
     freeBytes: freeBytesOf(config.data),
     now: Date.now,
-    openRun: (run, marker) => new RunHere(spools.folder(run), marker),
+    openRun: (run, marker) => new RunHere(join(config.data, 'spools', `${run.agent}.${run.run}`), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
     publish: (tree, events) => head.publish(tree, events),
     isWatched: (agent) => head.isWatched(agent),

@@ -11,9 +11,10 @@ import {
 } from '../journal/journal.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Delta } from '../protocol/events.ts';
+import { Abandonment } from './abandonment.ts';
 import { Draft, type Identity } from './draft.ts';
 import { endIdle, isSilent, warn } from './due.ts';
-import { end, fail } from './ending.ts';
+import { cancel, fail } from './ending.ts';
 import { deliver, nextMessage } from './messages.ts';
 import { OpenRun } from './open-run.ts';
 import { hear } from './output.ts';
@@ -43,6 +44,7 @@ export class Agent {
   readonly #ports: Ports;
   readonly #closed = Promise.withResolvers<void>();
   readonly #serial = new Serial();
+  readonly #abandonment: Abandonment;
   #record: AgentRecord;
   #version: number;
   /** The assistant's last own text. */
@@ -51,8 +53,6 @@ export class Agent {
   #woken = false;
   #failures = 0;
   #stopped = false;
-  #wasWatched: boolean;
-  #leftAt = Number.POSITIVE_INFINITY;
 
   /** `wasWatched`: somebody may have subscribed before, so that their absence counts. */
   constructor(row: AgentRow, path: string[], ports: Ports, wasWatched: boolean) {
@@ -61,7 +61,7 @@ export class Agent {
     this.#record = JSON.parse(row.record) as AgentRecord;
     this.#version = row.version;
     this.#ports = ports;
-    this.#wasWatched = wasWatched;
+    this.#abandonment = new Abandonment(this.identity.task, wasWatched);
   }
 
   /** Resolves when its last run is closed and nothing is left to do. */
@@ -91,7 +91,7 @@ export class Agent {
       const open = await OpenRun.takeUp(row, this.#ports);
       this.#open = open;
       while (await this.#readOn(open));
-      await this.#dropPointless(open);
+      await open.dropPointless(this.#record, this.#ports.journal);
       this.#goOn(open);
     } catch (error) {
       // The run is journaled, so it is ours to go on with, be it later.
@@ -240,48 +240,17 @@ export class Agent {
     if (message) deliver(draft, { id: message.id, content: await this.#content(message.id) });
     expireOverdue(draft);
     endIdle(draft);
-    if (this.#isAbandoned(draft)) end(draft, { is: 'cancelled', detail: 'The last subscriber has gone.' });
+    if (this.#abandonment.isDue(this.#ports.isWatched(this.identity)))
+      cancel(draft, 'The last subscriber has gone.');
     if (isSilent(open, draft.record)) replaceSilentMessage(draft);
     warn(draft, open, this.#ports.freeBytes());
     if (!this.#isEmpty(draft)) await this.#commit(draft);
-  }
-
-  /** Whether the task is to end without its owner's subscribers, and they have been gone for long enough. */
-  #isAbandoned(draft: Draft): boolean {
-    const { onDisconnect = 'continue' } = this.identity.task;
-    if (onDisconnect === 'continue' || draft.hasEnded) return false;
-    if (this.#ports.isWatched(this.identity)) {
-      this.#leftAt = Number.POSITIVE_INFINITY;
-      this.#wasWatched = true;
-    } else if (this.#wasWatched) {
-      this.#leftAt = Math.min(this.#leftAt, performance.now());
-    }
-    return performance.now() - this.#leftAt >= onDisconnect.cancelAfterMs;
   }
 
   async #content(id: string): Promise<Content> {
     const content = await this.#ports.journal.content(this.identity.id, id);
     if (content === undefined) throw new Error(`the content of message ${id} is not in the journal`);
     return JSON.parse(content) as Content;
-  }
-
-  /** Whole lines that no byte was written of, and that became pointless while nobody was there. */
-  async #dropPointless(open: OpenRun): Promise<void> {
-    const { answered } = this.#record;
-    const turn = String(this.#draft().turn?.number);
-    const written = open.run.written();
-    const pointless = open.unwritten.filter(({ kind, ref = '', from }) => {
-      if (from < written) return false;
-      return (kind === 'answer' && !answered.includes(ref)) || (kind === 'interrupt' && ref !== turn);
-    });
-    if (pointless.length === 0) return;
-    // From the last to the first, so that the places of those before it hold.
-    const changes = pointless
-      .map(({ from }) => ({ type: 'input.drop', run: open.ref, from }) as const)
-      .reverse();
-    await this.#ports.journal.commit({ run: open.ref, facts: [], changes });
-    open.unwritten = await this.#ports.journal.inputs(open.ref, written);
-    open.inputTo = open.unwritten.at(-1)?.to ?? written;
   }
 
   /** Does what the committed state calls for. Doing it twice does no harm. */

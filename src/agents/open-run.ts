@@ -2,8 +2,10 @@ import { LiveText } from '../claude/live-text.ts';
 import type { OutputReader } from '../claude/output.ts';
 import type { Launch, Run, RunEnd } from '../claude/run.ts';
 import { faultPoint } from '../fault.ts';
-import type { InputLine, RunRef, RunRow } from '../journal/journal.ts';
+import type { InputLine, Journal, RunRef, RunRow } from '../journal/journal.ts';
 import type { Ports } from './ports.ts';
+import type { AgentRecord } from './record.ts';
+import { openTurn } from './state.ts';
 
 /** A wrapper that hasn't claimed its run by then never will. */
 const claimMs = 5_000;
@@ -98,6 +100,24 @@ export class OpenRun {
     faultPoint('commit-to-input');
     this.run.write(this.unwritten);
     this.unwritten = [];
+  }
+
+  /** Takes out whole lines that no byte was written of, and that became pointless while nobody was there. */
+  async dropPointless({ answered, state }: AgentRecord, journal: Journal): Promise<void> {
+    const turn = String(openTurn(state)?.number);
+    const written = this.run.written();
+    const pointless = this.unwritten.filter(({ kind, ref = '', from }) => {
+      if (from < written) return false;
+      return (kind === 'answer' && !answered.includes(ref)) || (kind === 'interrupt' && ref !== turn);
+    });
+    if (pointless.length === 0) return;
+    // From the last to the first, so that the places of those before it hold.
+    const drops = pointless
+      .map(({ from }) => ({ type: 'input.drop', run: this.ref, from }) as const)
+      .reverse();
+    await journal.commit({ run: this.ref, facts: [], changes: drops });
+    this.unwritten = await journal.inputs(this.ref, written);
+    this.inputTo = this.unwritten.at(-1)?.to ?? written;
   }
 
   /** Lets go of it: the process, if it lives, works on. */
