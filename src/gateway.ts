@@ -70,7 +70,11 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
     allowBypass: config.allowBypass,
     allowSkipPermissions: config.allowSkipPermissions,
   });
-  const head = new Head(journal, (tree) => agents.liveText(tree));
+  const head = new Head(
+    journal,
+    (tree) => agents.liveText(tree),
+    (feed) => agents.followed((tree, owner) => feed.takes(tree, owner)),
+  );
   await agents.restart();
 
   let port = config.port;

@@ -12,14 +12,16 @@ export class Abandonment {
     this.#wasWatched = wasWatched;
   }
 
+  /** Somebody follows it from now on, however short: the time begins anew. */
+  followed(): void {
+    this.#wasWatched = true;
+    this.#leftAt = Number.POSITIVE_INFINITY;
+  }
+
   /** To be asked again and again; the time runs from the first look that found nobody. */
   isDue(isWatched: boolean): boolean {
-    if (isWatched) {
-      this.#wasWatched = true;
-      this.#leftAt = Number.POSITIVE_INFINITY;
-    } else if (this.#wasWatched) {
-      this.#leftAt = Math.min(this.#leftAt, performance.now());
-    }
+    if (isWatched) this.followed();
+    else if (this.#wasWatched) this.#leftAt = Math.min(this.#leftAt, performance.now());
     return performance.now() - this.#leftAt >= this.#graceMs;
   }
 }

@@ -5,8 +5,9 @@ import {
   type AgentRow,
   type Change,
   type Commit,
+  CommitRefused,
   JournalUnavailable,
-  type RunRow,
+  type RunRef,
   type StoredFact,
 } from '../journal/journal.ts';
 import type { Content } from '../protocol/content.ts';
@@ -32,7 +33,7 @@ const graceMs = 1_500;
 /** The pause after which what failed on a full disk is tried again. */
 const retryMs = 500;
 /** So often a fault of ours may come back before it ends the agent. */
-const maxFailures = 5;
+const maxFaults = 5;
 
 /**
  * An agent with an open run. Whatever happens to it becomes a step: a draft of the new record with its facts
@@ -51,7 +52,12 @@ export class Agent {
   #text = '';
   #open: OpenRun | undefined;
   #woken = false;
-  #failures = 0;
+  /** The run whose memory is to be made anew before the next step. */
+  #stale: RunRef | undefined;
+  /** A failed step is tried again when the time has come, not at the next hint. */
+  #waiting = false;
+  /** Steps in a row that a fault of ours broke. */
+  #faults = 0;
   #stopped = false;
 
   /** `wasWatched`: somebody may have subscribed before, so that their absence counts. */
@@ -74,6 +80,11 @@ export class Agent {
     return isOver(this.#record.state);
   }
 
+  /** Somebody has subscribed to it. */
+  followed(): void {
+    this.#abandonment.followed();
+  }
+
   /** Unfinished text, each block from position 0. */
   liveText(): Delta[] {
     const pieces = this.#open?.live.soFar() ?? [];
@@ -81,23 +92,58 @@ export class Agent {
   }
 
   /** Takes up an open run: reads its spool to the end, then does what its state calls for. */
-  attach(row: RunRow): Promise<void> {
-    return this.#serial.run(() => this.#takeUp(row));
+  attach(run: RunRef): Promise<void> {
+    this.#stale = run;
+    return this.#serial.run(async () => {
+      try {
+        await this.#freshen();
+      } catch (error) {
+        this.#failed(run, error);
+      }
+    });
   }
 
-  async #takeUp(row: RunRow): Promise<void> {
-    try {
-      this.#text = (await this.#ports.journal.content(this.identity.id, 'text')) ?? '';
-      const open = await OpenRun.takeUp(row, this.#ports);
-      this.#open = open;
-      while (await this.#readOn(open));
-      await open.dropPointless(this.#record, this.#ports.journal);
-      this.#goOn(open);
-    } catch (error) {
-      // The run is journaled, so it is ours to go on with, be it later.
-      this.#ports.log.error({ err: error, agent: this.identity.id }, 'a run could not be taken up yet');
-      setTimeout(() => void (this.#stopped || this.attach(row)), retryMs);
-    }
+  /**
+   * Makes the memory anew from journal and spool, if it can't be trusted: at the start, and after a failed step.
+   * Throws if that can't be done now; then it is still to be done.
+   */
+  async #freshen(): Promise<void> {
+    const run = this.#stale;
+    if (!run) return;
+    const { journal } = this.#ports;
+    const [row, agent] = [await journal.run(run), await journal.agent(this.identity.id)];
+    if (!row || !agent) throw new Error(`run ${run.run} of ${run.agent} is not in the journal`);
+    const open = await OpenRun.takeUp(row, this.#ports);
+    open.ending = this.#open?.ending;
+    this.#open?.close();
+    this.#open = open;
+    this.#record = JSON.parse(agent.record) as AgentRecord;
+    this.#version = agent.version;
+    this.#text = (await journal.content(this.identity.id, 'text')) ?? '';
+    if (this.#faults >= maxFaults) await this.#giveUp();
+    while (await this.#readOn(open));
+    await open.dropPointless(this.#record, journal);
+    this.#stale = undefined;
+    this.#goOn(open);
+  }
+
+  /** A full disk or a guard passes; a fault of ours would come back with the same line, so it ends the agent at last. */
+  #failed(run: RunRef, error: unknown): void {
+    const passes = error instanceof JournalUnavailable || error instanceof CommitRefused;
+    this.#ports.log[passes ? 'warn' : 'error']({ err: error, agent: this.identity.id }, 'a step failed');
+    this.#faults += Number(!passes);
+    this.#stale = run;
+    this.#waiting = true;
+    setTimeout(() => {
+      this.#waiting = false;
+      this.#wake();
+    }, retryMs);
+  }
+
+  async #giveUp(): Promise<void> {
+    const draft = this.#draft();
+    fail(draft, { reason: 'gateway_fault', detail: 'The gateway failed on this agent; its log says why.' });
+    await this.#commit(draft);
   }
 
   /**
@@ -106,12 +152,14 @@ export class Agent {
    */
   act<T>(decide: (draft: Draft) => T, keep: (outcome: T) => Change[]): Promise<T> {
     return this.#serial.run(async () => {
+      await this.#freshen();
       const draft = this.#draft();
       const outcome = decide(draft);
+      const run = this.#open?.ref;
       try {
         await this.#commit(draft, keep(outcome));
       } catch (error) {
-        await this.#rebuild();
+        if (run) this.#failed(run, error);
         throw error;
       }
       this.#reconcile();
@@ -133,39 +181,32 @@ export class Agent {
   }
 
   #wake(): void {
-    if (this.#woken || this.#stopped) return;
+    if (this.#woken || this.#stopped || this.#waiting) return;
     this.#woken = true;
     void this.#serial.run(async () => {
       this.#woken = false;
-      if (this.#open && !this.#stopped) await this.#tick(this.#open);
+      if (!this.#stopped) await this.#tick();
     });
   }
 
-  async #tick(open: OpenRun): Promise<void> {
+  async #tick(): Promise<void> {
+    const run = this.#stale ?? this.#open?.ref;
+    if (!run) return;
     try {
-      const end = open.look();
-      // One chunk, then whoever waits has a turn.
-      if (await this.#readOn(open)) return this.#wake();
-      if (end) await this.#processEnded(open, end);
-      else await this.#care(open);
-      this.#reconcile();
-      this.#failures = 0;
+      await this.#freshen();
+      if (this.#open) await this.#look(this.#open);
+      this.#faults = 0;
     } catch (error) {
-      await this.#tryAgain(error);
+      this.#failed(run, error);
     }
   }
 
-  /** A full disk passes; a fault of ours would come back with the same line, so it ends the agent instead. */
-  async #tryAgain(error: unknown): Promise<void> {
-    const passes = error instanceof JournalUnavailable;
-    this.#ports.log[passes ? 'warn' : 'error']({ err: error, agent: this.identity.id }, 'a step failed');
-    await delay(retryMs);
-    await this.#rebuild();
-    this.#failures += Number(!passes);
-    if (this.#failures < maxFailures) return;
-    const draft = this.#draft();
-    fail(draft, { reason: 'gateway_fault', detail: 'The gateway failed on this agent; its log says why.' });
-    await this.#commit(draft);
+  async #look(open: OpenRun): Promise<void> {
+    const end = open.look();
+    // One chunk, then whoever waits has a turn.
+    if (await this.#readOn(open)) return this.#wake();
+    if (end) await this.#processEnded(open, end);
+    else await this.#care(open);
     this.#reconcile();
   }
 
@@ -283,7 +324,7 @@ export class Agent {
 
   /** Closes the run, and opens the next one if the agent is to go on. */
   async #closeRun(): Promise<void> {
-    // Not the one that began to end: a failed step may have rebuilt it.
+    await this.#freshen();
     const open = this.#open;
     if (!open || this.#stopped) return;
     const draft = this.#draft();
@@ -297,8 +338,9 @@ export class Agent {
     await this.#commit(draft);
     this.#open = undefined;
     open.close();
-    if (opened) await this.#takeUp(opened);
-    else this.#closed.resolve();
+    if (!opened) return this.#closed.resolve();
+    this.#stale = opened;
+    this.#wake();
   }
 
   /** The message of the turn that was cut: the same one if no session of the CLI has it, else a new one. */
@@ -307,25 +349,5 @@ export class Agent {
     const id = (resumable ? undefined : taken[0]) ?? messages.find(({ sent }) => sent)?.id;
     const content = id && (await this.#ports.journal.content(this.identity.id, id));
     return content ? { id, content: JSON.parse(content) as Content } : continueMessage(draft);
-  }
-
-  /** After a failed step the memory is made anew from what is journaled. */
-  async #rebuild(): Promise<void> {
-    const open = this.#open;
-    if (!open || this.#stopped) return;
-    try {
-      const { journal } = this.#ports;
-      const [row, agent] = [await journal.run(open.ref), await journal.agent(this.identity.id)];
-      if (!row || !agent) return;
-      this.#text = (await journal.content(this.identity.id, 'text')) ?? '';
-      this.#record = JSON.parse(agent.record) as AgentRecord;
-      this.#version = agent.version;
-      this.#open = await OpenRun.takeUp(row, this.#ports);
-      this.#open.ending = open.ending;
-      open.close();
-      this.#goOn(this.#open);
-    } catch (error) {
-      this.#ports.log.error({ err: error, agent: this.identity.id }, 'the agent could not be rebuilt yet');
-    }
   }
 }

@@ -11,14 +11,14 @@ import { decisionOf, settledOutcome, takeAnswer } from './answer.ts';
 import { configure } from './configure.ts';
 import { Draft } from './draft.ts';
 import { lowDiskBytes } from './due.ts';
-import { cancel, complete } from './ending.ts';
+import { cancel, complete, interruptCut } from './ending.ts';
 import { type Call, type Keep, keyed } from './keys.ts';
 import { queueMessage } from './messages.ts';
 import { demandMode, modeOf } from './modes.ts';
 import type { Ports } from './ports.ts';
 import { type Principal, reaches } from './principal.ts';
 import { type AgentRecord, freshRecord } from './record.ts';
-import { interruptCut, openRun, reopen } from './resume.ts';
+import { openRun, reopen } from './resume.ts';
 import { type StoredTask, storedTask, taskView } from './task.ts';
 import { holdOwnMessage, interrupt } from './turns.ts';
 
@@ -51,6 +51,13 @@ export class Agents {
   liveText(tree?: string): LiveTexts {
     const agents = [...this.#working.values()].filter(({ identity }) => !tree || identity.tree === tree);
     return agents.map((agent) => ({ ...agent.identity, deltas: agent.liveText() }));
+  }
+
+  /** Somebody has subscribed to the agents of these trees, be it for a moment only. */
+  followed(takes: (tree: string, owner: string) => boolean): void {
+    for (const agent of this.#working.values()) {
+      if (takes(agent.identity.tree, agent.identity.owner)) agent.followed();
+    }
   }
 
   start(principal: Principal, params: Params<'task.start'>): Promise<Result<'task.start'>> {

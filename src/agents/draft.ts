@@ -175,11 +175,14 @@ export class Draft {
     };
   }
 
-  /** The lines go behind all other changes, as a run must be open before its input has a place. */
+  /**
+   * What may be refused comes first, so that of two that decide at once the second is told so. The lines go behind
+   * all other changes, as a run must be open before its input has a place.
+   */
   commit(more: Change[]): Commit {
     const { lines, run } = this;
     const placed: Change[] = lines.length > 0 ? [{ type: 'input.place', run, lines }] : [];
-    return { facts: this.facts, changes: [...this.changes, ...placed, ...more] };
+    return { facts: this.facts, changes: [...more, ...this.changes, ...placed] };
   }
 
   /** The step's events in order, once its facts are committed. */

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { LivePiece } from '../claude/live-text.ts';
 import { endLine } from '../claude/stdin.ts';
-import type { AgentResult } from '../protocol/agent.ts';
+import type { AgentResult, StateReason } from '../protocol/agent.ts';
 import type { FactData } from '../protocol/facts.ts';
 import type { Draft } from './draft.ts';
+import { consumed } from './messages.ts';
 import { withdrawAll } from './permissions.ts';
 import { costOf } from './record.ts';
-import { type Ended, isEnded, type Problem } from './state.ts';
+import { type Ended, isEnded, type Problem, type Turn } from './state.ts';
 
 /** The text of messages that nobody will complete, as facts of their own. */
 export function tellPartial(draft: Draft): void {
@@ -77,6 +78,32 @@ export function end(draft: Draft, as: Ended): void {
   draft.move({ type: 'end', as }, toldOf(told));
   // A process that is gone doesn't read it, and that does no harm.
   draft.write('end', endLine(randomUUID()));
+}
+
+/** A run is lost and another one follows, which takes up the open turn. */
+export function cutOff(draft: Draft, told: { reason: StateReason; exitCode?: number }): void {
+  const { turn } = draft;
+  if (turn?.interrupting) letGo(draft, turn);
+  end(draft, {
+    is: 'interrupted',
+    resuming: true,
+    ...told,
+    ...(turn && !turn.interrupting && { cut: turn }),
+  });
+}
+
+/** Interrupts a turn that was cut, before the next run takes it up. Gives whether there is one. */
+export function interruptCut(draft: Draft): boolean {
+  const { state } = draft.record;
+  if (state.is !== 'interrupted' || !state.cut) return false;
+  letGo(draft, state.cut);
+  delete state.cut;
+  return true;
+}
+
+/** A turn that is to be ended isn't taken up again, nor is its message. */
+function letGo(draft: Draft, { message }: Turn): void {
+  if (message) consumed(draft, message);
 }
 
 function toldOf(ended: Omit<Ended, 'is'>): Partial<FactData<'agent.state'>> {

@@ -27,7 +27,7 @@ export function hear(draft: Draft, lines: readonly RawLine[], factsTo: number): 
   if (noise > 0) {
     draft.fact('agent.notice', {
       code: 'noise',
-      message: `Claude Code wrote ${noise} lines that are no messages; they were skipped.`,
+      message: `Claude Code wrote ${noise} lines that were skipped: they are no messages, or too long for one.`,
       lines: noise,
     });
   }

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Result } from '../claude/lines.ts';
 import type { Draft } from './draft.ts';
-import { complete, end, fail, tellPartial } from './ending.ts';
+import { complete, cutOff, fail, tellPartial } from './ending.ts';
 import { consumed, forget } from './messages.ts';
 import { withdrawTurn } from './permissions.ts';
 import { barrenRuns, type CliTask, costOf, hasNothingOpen } from './record.ts';
@@ -95,10 +96,12 @@ function resumeFailed(draft: Draft, result: Result): void {
     return fail(draft, { reason: 'resume_failed', detail: wordsOf(result) });
   }
   record.resumable = false;
+  // A file without a conversation can be neither resumed nor opened again (seen on 2.1.332).
+  record.session = randomUUID();
   // What the session had taken is sent again, so a word of ours to go on has no sense.
   const opening = record.messages.find(({ id }) => id === turn?.message);
   if (opening?.own && record.taken.length > 0) forget(draft, opening.id);
-  end(draft, { is: 'interrupted', reason: 'resume_failed', resuming: true, ...(turn && { cut: turn }) });
+  cutOff(draft, { reason: 'resume_failed' });
 }
 
 function wordsOf({ text, errors, subtype }: Result): string {

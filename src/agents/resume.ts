@@ -4,11 +4,11 @@ import { initializeLine } from '../claude/stdin.ts';
 import type { RunRow } from '../journal/journal.ts';
 import type { Content } from '../protocol/content.ts';
 import type { Draft } from './draft.ts';
-import { end, fail } from './ending.ts';
-import { consumed, forget, queueMessage } from './messages.ts';
+import { cutOff, fail } from './ending.ts';
+import { forget, queueMessage } from './messages.ts';
 import { initializeId } from './output.ts';
 import { barrenRuns } from './record.ts';
-import type { Problem, Turn } from './state.ts';
+import type { Problem } from './state.ts';
 import { holdOwnMessage, type Outgoing, openTurn, send } from './turns.ts';
 
 /** An end with what it left: the last lines of stderr, and how many bytes of a line without its end. */
@@ -38,28 +38,11 @@ export function processEnded(draft: Draft, ended: Remains): void {
       ...exitCode,
     });
   }
-  const { turn } = draft;
-  if (turn?.interrupting) letGo(draft, turn);
-  const cut = turn && !turn.interrupting && { cut: turn };
-  end(draft, { is: 'interrupted', reason: 'crashed', resuming: true, ...cut, ...exitCode });
-}
-
-/** A turn that is to be ended isn't taken up again, nor is its message. */
-function letGo(draft: Draft, { message }: Turn): void {
-  if (message) consumed(draft, message);
-}
-
-/** Interrupts a turn that was cut, before the next run takes it up. Gives whether there is one. */
-export function interruptCut(draft: Draft): boolean {
-  const { state } = draft.record;
-  if (state.is !== 'interrupted' || !state.cut) return false;
-  letGo(draft, state.cut);
-  delete state.cut;
-  return true;
+  cutOff(draft, { reason: 'crashed', ...exitCode });
 }
 
 /** An end that is the CLI's own doing; a signal, or an end that nobody saw, is none. */
-function problemOf(draft: Draft, { code, problem, stderr }: Remains): Problem | undefined {
+function problemOf(draft: Draft, { code, problem, stderr, unfinished }: Remains): Problem | undefined {
   const { record, agent } = draft;
   const words = stderr.length > 0 ? ` It said: ${stderr.join('\n')}` : '';
   const exitCode = code !== undefined && { exitCode: code };
@@ -75,8 +58,8 @@ function problemOf(draft: Draft, { code, problem, stderr }: Remains): Problem | 
     // A process that ends while it has nothing to do is taken up again.
     if (!draft.turn) return undefined;
     return {
-      reason: 'exited',
-      detail: `Claude Code exited with status ${code} before its result.${words}`,
+      reason: unfinished > 0 ? 'ended_early' : 'exited',
+      detail: `Claude Code exited with status ${code} ${unfinished > 0 ? 'within a line' : 'before its result'}.${words}`,
       ...exitCode,
     };
   }

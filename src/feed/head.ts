@@ -14,9 +14,13 @@ export class Head implements Source {
   readonly #feeds = new Map<string, Set<Feed>>();
   #published: number;
 
-  constructor(journal: Journal, liveText: Source['liveText']) {
+  readonly #opened: (feed: Feed) => void;
+
+  /** `opened`: to be told of each new feed. */
+  constructor(journal: Journal, liveText: Source['liveText'], opened: (feed: Feed) => void = () => {}) {
     this.journal = journal;
     this.liveText = liveText;
+    this.#opened = opened;
     this.#published = journal.head;
   }
 
@@ -57,6 +61,7 @@ export class Head implements Source {
     const feed = new Feed(subscription, sink, this);
     const feeds = this.#feeds.get(feed.tree) ?? new Set();
     this.#feeds.set(feed.tree, feeds.add(feed));
+    this.#opened(feed);
     return feed;
   }
 

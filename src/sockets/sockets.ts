@@ -12,6 +12,8 @@ import { Connection } from './connection.ts';
 import type { World } from './methods.ts';
 
 const path = '/v1/ws';
+/** So many looks in a row at a socket that takes nothing. */
+const stalledLooks = 10;
 
 export type SocketsOptions = {
   world: World;
@@ -120,7 +122,7 @@ export class Sockets {
   /** A ping and a heartbeat at each interval; any progress is life. Gives what ends its timers. */
   #beat(socket: WebSocket, connection: Connection): () => void {
     let heard = performance.now();
-    let stuck = { taken: -1, since: performance.now() };
+    let stuck = { taken: -1, looks: 0 };
     let pong: NodeJS.Timeout | undefined;
     const alive = () => {
       heard = performance.now();
@@ -131,22 +133,25 @@ export class Sockets {
       socket.ping();
       const asked = performance.now();
       const before = connection.progress.taken;
-      pong = setTimeout(() => {
+      const judge = () => {
         if (heard >= asked || connection.progress.taken !== before) return;
         connection.close(4001);
         // The other side may be gone without a word, so its close isn't waited for.
         setTimeout(() => socket.terminate(), 1_000).unref();
-      }, this.#pongMs);
+      };
+      // If it was us who were held up, what came meanwhile is read first.
+      pong = setTimeout(() => setImmediate(judge), this.#pongMs);
     };
     const watch = () => {
       const { taken, waiting } = connection.progress;
-      if (!waiting || taken !== stuck.taken) stuck = { taken, since: performance.now() };
+      // Looks are counted, not time: while we are held up ourselves nobody can take anything.
+      stuck = waiting && taken === stuck.taken ? { taken, looks: stuck.looks + 1 } : { taken, looks: 0 };
       // A close frame would wait behind all the rest, and keep the memory.
-      else if (performance.now() - stuck.since > this.#stalledMs) socket.terminate();
+      if (stuck.looks >= stalledLooks) socket.terminate();
     };
     // Jittered, so that a thousand clients of a restart don't beat as one.
     const beats = setInterval(beat, this.#heartbeatMs * (0.9 + Math.random() * 0.1));
-    const watches = setInterval(watch, this.#stalledMs / 10);
+    const watches = setInterval(watch, this.#stalledMs / stalledLooks);
     return () => {
       clearInterval(beats);
       clearInterval(watches);

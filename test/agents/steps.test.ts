@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { endIdle } from '../../src/agents/due.ts';
+import { interruptCut } from '../../src/agents/ending.ts';
 import { deliver, nextMessage, queueMessage } from '../../src/agents/messages.ts';
 import { answered, expireOverdue, permissionId } from '../../src/agents/permissions.ts';
-import { interruptCut, processEnded } from '../../src/agents/resume.ts';
+import { processEnded } from '../../src/agents/resume.ts';
 import { interrupt } from '../../src/agents/turns.ts';
 import { aborted, asks, echo, init, Rehearsal, result, says, takesBack } from './rehearsal.ts';
 

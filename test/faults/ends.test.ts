@@ -3,6 +3,7 @@ import { type Act, result, says, streams } from '../support/fake-acts.ts';
 import { fakeClaude, playTask } from '../support/fake-task.ts';
 import { Stage, until } from '../support/stage.ts';
 import type { TestTask } from '../support/task.ts';
+import { transcriptOf } from '../support/transcript.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -71,7 +72,7 @@ test('a process that hangs after its result is ended; the task is complete at on
 
 test('a process that ignores SIGTERM is gone within five seconds after a cancel', async () => {
   const task = await playTask(stage, [partial, { hang: true }], { start: { ignoreSigterm: true } });
-  await task.client.until(() => task.client.events.some(({ event }) => event.type === 'delta'));
+  await task.client.until(() => transcriptOf(task.client, task.agent).live[0] === 'So far, so good');
   await task.client.call('task.cancel', { agent: task.agent });
   expect(await gone(task)).toBeLessThan(5_000);
   expect((await task.end()).data).toMatchObject({ state: 'cancelled' });

@@ -72,7 +72,7 @@ test('a line that was cut is told of, and what was complete is kept', async () =
   const half = texts(says('Never complete.'))[0]?.slice(0, -10);
   const acts = [{ lines: [says('Complete.')] }, { raw: String(half) }, { exit: 0 }];
   const task = await playTask(stage, acts);
-  expect((await task.end()).data).toMatchObject({ state: 'failed', exitCode: 0 });
+  expect((await task.end()).data).toMatchObject({ state: 'failed', reason: 'ended_early', exitCode: 0 });
   expect(task.of('agent.notice').map(({ data }) => data)).toMatchObject([
     { code: 'partial_output', bytes: half?.length },
   ]);
@@ -81,7 +81,7 @@ test('a line that was cut is told of, and what was complete is kept', async () =
 
 test('a message that was cut while it was written is kept as partial text', async () => {
   const task = await playTask(stage, [{ lines: streams('m', 'So far, ', 'so good') }, { exit: 0 }]);
-  expect((await task.end()).data).toMatchObject({ state: 'failed', exitCode: 0 });
+  expect((await task.end()).data).toMatchObject({ state: 'failed', reason: 'exited', exitCode: 0 });
   const partial = task.of('message').filter(({ data }) => data.partial);
   expect(partial).toMatchObject([{ message: 'm', block: 0 }]);
   expect(await task.result()).toMatchObject({ text: 'So far, so good' });

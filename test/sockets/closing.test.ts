@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { type CloseCodeNumber, closeCodes } from '../../src/protocol/close-codes.ts';
@@ -84,6 +85,16 @@ test('a notification of a client’s is passed over', async () => {
   await client.close();
 });
 
+/** Tells of heartbeats, and of the code it is closed with. */
+const elsewhere = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { WebSocket } = require('ws');
+  const { url, token } = workerData;
+  const socket = new WebSocket(url, { headers: { authorization: 'Bearer ' + token } });
+  socket.on('message', (data) => String(data).includes('heartbeat') && parentPort.postMessage('heartbeat'));
+  socket.on('close', (code) => parentPort.postMessage(code));
+`;
+
 describe('4001: a ping that goes unanswered', () => {
   const times = { heartbeatMs: 60, pongMs: 60 };
 
@@ -116,6 +127,21 @@ describe('4001: a ping that goes unanswered', () => {
     // And once nothing comes any more it counts.
     socket.removeAllListeners('message');
     expect((await once(socket, 'close'))[0]).toBe(4001);
+  });
+
+  test('does not count while the gateway itself was held up', async () => {
+    await using stage = await SocketStage.open(times);
+    // A thread of its own answers pings while this one can't read them.
+    const client = new Worker(elsewhere, {
+      eval: true,
+      workerData: { url: `${stage.url.replace('http', 'ws')}/v1/ws`, token: stage.tokens.token },
+    });
+    for (let beats = 0; beats < 5; beats += 1) {
+      expect(await once(client, 'message')).toEqual(['heartbeat']);
+      const until = performance.now() + 3 * times.pongMs;
+      while (performance.now() < until);
+    }
+    await client.terminate();
   });
 
   test('ends a peer that is gone without a word: its place is free a moment later', async () => {

@@ -173,7 +173,7 @@ describe('whatever the CLI', () => {
     await task.client.state(task.agent, 'interrupted');
     const [{ interrupted }] = await Promise.all([task.interrupt(), task.close()]);
     expect(interrupted).toBe(true);
-    expect((await task.end()).data.state).toBe('completed');
+    expect((await task.end()).data).toEqual({ state: 'completed' });
     expect(task.of('agent.result')).toHaveLength(1);
   });
 

@@ -1,7 +1,8 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claudeCommands, claudeVersions } from '../support/claude-home.ts';
+import { script } from '../support/model-script.ts';
 import { Stage, until } from '../support/stage.ts';
 import { longText, newest, TestTask, touch } from '../support/task.ts';
 
@@ -53,11 +54,7 @@ describe.each(claudeVersions)('CLI %s', (version) => {
     const { data } = await task.turnEnd();
     await task.end();
     const session = String(data.session_id);
-    // The CLI writes it once more as it ends.
-    await until(() => stage.processes().length === 0);
-    const files = filesUnder(join(stage.home, '.claude/projects')).filter((path) => path.includes(session));
-    expect(files).toHaveLength(1);
-    for (const file of files) rmSync(file);
+    rmSync(await sessionFile(stage, session));
     await resumeOf(task, 'Go on.');
     const failed = await task.client.until(() =>
       task.of('agent.state').find((fact) => fact.data.state === 'failed'),
@@ -68,6 +65,22 @@ describe.each(claudeVersions)('CLI %s', (version) => {
     });
     expect(await task.get()).toMatchObject({ state: 'failed', reason: 'resume_failed', run: 2 });
   });
+
+  test.runIf(version === newest)(
+    'a session that is but an empty file is opened anew, as nothing was said in it',
+    async () => {
+      const task = await TestTask.start(stage, [longText], { name: 'empty' });
+      await task.client.until(() => task.client.events.some(({ event }) => event.type === 'delta'));
+      const [first] = task.of('message').map(({ data }) => String(data.session_id));
+      await task.client.call('task.cancel', { agent: task.agent });
+      await task.end();
+      truncateSync(await sessionFile(stage, String(first)));
+      await resumeOf(task, script([{ say: 'Anew.' }]));
+      await task.client.until(() => task.of('agent.result')[1]);
+      expect(await task.result()).toMatchObject({ state: 'completed', text: 'Anew.' });
+      expect(task.states().filter((state) => state === 'starting')).toHaveLength(2);
+    },
+  );
 });
 
 describe('whatever the CLI', () => {
@@ -132,6 +145,16 @@ describe('whatever the CLI', () => {
     expect(stage.model.stepsAsked(name)).toEqual([0, 1]);
   });
 });
+
+/** Where the CLI keeps it, once no process is left that may write there. */
+async function sessionFile(stage: Stage, session: string): Promise<string> {
+  await until(() => stage.processes().length === 0);
+  const [file, ...others] = filesUnder(join(stage.home, '.claude/projects')).filter((path) =>
+    path.includes(session),
+  );
+  if (!file || others.length > 0) throw new Error(`there is not one file of session ${session}`);
+  return file;
+}
 
 function filesUnder(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
