@@ -3,6 +3,7 @@ import { join, sep } from 'node:path';
 import { RequestError } from '../protocol/errors.ts';
 import type { Params } from '../protocol/methods.ts';
 import { demandMode, type ModeRules } from './modes.ts';
+import { instructions } from './task.ts';
 
 /** What the operator allows. Paths are absolute. */
 export type Rules = ModeRules & {
@@ -16,6 +17,7 @@ export function admit(params: Params<'task.start'>, id: string, rules: Rules): s
   const { skipPermissions, permissionMode = 'default' } = params;
   demandMode(skipPermissions ? 'skipPermissions' : permissionMode, rules);
   demandServed(params);
+  demandSize(params);
   if (params.cwd === undefined) return ownFolder(id, rules);
   const cwd = resolved(params.cwd);
   if (!cwd || !statSync(cwd).isDirectory()) {
@@ -44,6 +46,25 @@ function demandServed({
   };
   const [name] = Object.entries(asked).find(([, value]) => value !== undefined) ?? [];
   if (name) throw refused('not_served', `This gateway does not serve ${name}. Leave it out.`);
+}
+
+/** Linux takes 128 KiB in one argument, and 2 MiB of arguments and environment, of which half is left to others. */
+const maxArgumentBytes = 120 * 1024;
+const maxArgumentsBytes = 1024 * 1024;
+
+function demandSize(params: Params<'task.start'>): void {
+  const { env, allowedTools, disallowedTools } = params;
+  const said = instructions(params) ?? '';
+  demandFit('appendSystemPrompt, successCriteria and outputFormat', said, maxArgumentBytes);
+  const all = JSON.stringify([env, allowedTools, disallowedTools, said]);
+  demandFit('env, the tools and the system prompt', all, maxArgumentsBytes);
+}
+
+function demandFit(what: string, text: string, limit: number): void {
+  const size = Buffer.byteLength(text);
+  if (size <= limit) return;
+  const words = `${what} take ${size} bytes together; a process takes ${limit}. Send less.`;
+  throw new RequestError('too_large', words, { size, limit });
 }
 
 function ownFolder(id: string, { cases }: Rules): string {

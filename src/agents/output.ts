@@ -168,9 +168,7 @@ function reply(draft: Draft, { requestId, error }: Of<'reply'>): void {
 
 /** One in the background stays open until the CLI has taken in word of its end: a turn may be opened for that. */
 function taskOver(draft: Draft, { task: id, stopped }: Of<'taskOver'>, raw: string): void {
-  const task = draft.record.tasks[id];
-  if (task?.run && !stopped) task.over = true;
-  else delete draft.record.tasks[id];
+  if (stopped || !draft.record.tasks[id]?.run) delete draft.record.tasks[id];
   withdrawTask(draft, id);
   draft.move({ type: 'stirred', at: draft.at });
   draft.verbatim('message', raw);

@@ -24,7 +24,7 @@ export type Remembered = {
 };
 
 /** A subagent or a shell of the CLI's. With a `run` it's in the background and stays open until word of its end is taken in. */
-export type CliTask = { run?: string; over?: true };
+export type CliTask = { run?: string };
 
 /**
  * All of an agent that changes, as it is journaled: with the spool it is enough to go on from after any crash.

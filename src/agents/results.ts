@@ -4,7 +4,7 @@ import type { Draft } from './draft.ts';
 import { complete, cutOff, fail, tellPartial } from './ending.ts';
 import { consumed, forget } from './messages.ts';
 import { withdrawTurn } from './permissions.ts';
-import { barrenRuns, type CliTask, costOf, hasNothingOpen } from './record.ts';
+import { barrenRuns, costOf, hasNothingOpen } from './record.ts';
 import type { Problem, Turn } from './state.ts';
 import { holdOwnMessage } from './turns.ts';
 
@@ -20,7 +20,7 @@ export function resultCame(draft: Draft, result: Result, raw: string): void {
   const { shown } = draft.record;
   if (result.isError && shown.resumed && !shown.init) return resumeFailed(draft, result);
   if (result.text && !result.isError) draft.text = result.text;
-  forgetTasks(draft, ({ run }) => run !== undefined && run === result.run);
+  if (result.run) toldOf(draft, result.run);
   if (result.unasked && draft.record.messages.some(({ id }) => id === draft.turn?.message)) {
     return crossed(draft.turn);
   }
@@ -54,8 +54,6 @@ function endTurn(draft: Draft, how: 'done' | 'interrupted' | Problem): void {
   record.calls = {};
   record.answered = [];
   record.results += Number(typeof how === 'string');
-  // An interrupt ends the tasks too, and no turn follows for them.
-  if (how === 'interrupted') forgetTasks(draft, ({ over }) => over === true);
 
   if (record.closing) return complete(draft);
   if (typeof how !== 'string' && !agent.task.keepOpen) return fail(draft, how);
@@ -66,8 +64,9 @@ function endTurn(draft: Draft, how: 'done' | 'interrupted' | Problem): void {
   if (!agent.task.keepOpen) complete(draft);
 }
 
-function forgetTasks({ record }: Draft, fits: (task: CliTask) => boolean): void {
-  for (const [id, task] of Object.entries(record.tasks)) if (fits(task)) delete record.tasks[id];
+/** The turn has told the CLI of the end of that task. */
+function toldOf({ record }: Draft, run: string): void {
+  for (const [id, task] of Object.entries(record.tasks)) if (task.run === run) delete record.tasks[id];
 }
 
 function remind(draft: Draft): void {

@@ -34,7 +34,7 @@ export function taskView(task: StoredTask, seq?: number): TaskView {
 }
 
 /** What is added to the CLI's system prompt. */
-export function instructions(task: StoredTask): string | undefined {
+export function instructions(task: Omit<StoredTask, 'prompt' | 'cwd'>): string | undefined {
   const { appendSystemPrompt, successCriteria, outputFormat, completionPhrase } = task;
   const parts = [
     appendSystemPrompt,

@@ -39,6 +39,8 @@ export class SqliteJournal implements Journal {
   readonly #statements = new Map<string, StatementSync>();
   readonly #now: () => number;
   #head: number;
+  /** A large fact is read slice by slice; facts never change. */
+  #lastFact: { seq: number; fact: { tree: string; owner: string; data: string } } | undefined;
   #problem: string | undefined;
 
   constructor(file: string, { sync = 'normal', now = Date.now }: SqliteOptions = {}) {
@@ -151,11 +153,14 @@ export class SqliteJournal implements Journal {
   }
 
   async fact(seq: number) {
+    if (this.#lastFact?.seq === seq) return this.#lastFact.fact;
     const row = this.#one(
       'SELECT f.tree, f.data, a.owner FROM facts f JOIN agents a ON a.id = f.tree WHERE f.seq = ?',
       seq,
     );
-    return row && { tree: String(row.tree), owner: String(row.owner), data: String(row.data) };
+    const fact = row && { tree: String(row.tree), owner: String(row.owner), data: String(row.data) };
+    this.#lastFact = fact && { seq, fact };
+    return fact;
   }
 
   async agent(id: string) {

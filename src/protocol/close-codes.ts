@@ -14,7 +14,6 @@ export const closeCodes = {
     reason: 'a frame exceeded limits.maxFrameBytes; do not send it again',
     comeBack: true,
   },
-  1012: { name: 'restart', reason: 'the gateway restarts; come back with your cursors', comeBack: true },
   1013: {
     name: 'try_later',
     reason: 'too many connections, or the journal cannot be read; try again later',

@@ -189,6 +189,16 @@ describe('a task of the CLI', () => {
     expect(agent.of('agent.result')).toMatchObject([{ text: 'Both are done.', turns: 3 }]);
   });
 
+  test('that ended before an interrupt has its turn all the same', () => {
+    const agent = new Rehearsal({ completionPhrase: 'DONE' });
+    agent.hear(init, started('a'), started('b'), over('a'), over('b', 'stopped'));
+    agent.step(interrupt);
+    agent.hear(aborted);
+    expect(Object.keys(agent.record.tasks)).toEqual(['a']);
+    agent.hear(init, told('a'));
+    expect(agent.record.tasks).toEqual({});
+  });
+
   test('whose end is taken in during a turn, or that was stopped, is waited for no more', () => {
     const agent = new Rehearsal();
     agent.hear(init, started('a'), started('b'), over('a'), over('b', 'stopped'));

@@ -208,6 +208,13 @@ describe('a permission', () => {
   });
 });
 
+test('too_large: more than the system hands to a process', async () => {
+  const env = Object.fromEntries(Array.from({ length: 64 }, (_, n) => [`V${n}`, 'x'.repeat(32_000)]));
+  await expect(client.call('task.start', start({ env }))).rejects.toMatchObject(
+    error('too_large', { limit: 1024 * 1024 }),
+  );
+});
+
 test('key_reused: a key with other parameters; with the same ones it gives the first outcome', async () => {
   const first = await client.call('task.start', start({ key: 'k' }));
   expect(await client.call('task.start', start({ key: 'k' }))).toEqual(first);

@@ -64,12 +64,12 @@ test('a socket that takes nothing for too long is cut; one that waits for nothin
 
 test('a socket that reads a backlog slowly is not taken for dead, though it has not come to the pings yet', async () => {
   await using stage = await SocketStage.open({ heartbeatMs: 50, pongMs: 800 });
+  await writeMuch(stage, 800);
   const headers = { authorization: `Bearer ${stage.tokens.token}` };
   // It never answers one, so reading is all that speaks for it.
   const socket = new WebSocket(`${stage.url.replace('http', 'ws')}/v1/ws`, { headers, autoPong: false });
   await once(socket, 'open');
   const params = { tree: 'a', after: 'start' };
-  await writeMuch(stage, 800);
   socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tree.subscribe', params }));
   socket.on('message', () => {
     socket.pause();

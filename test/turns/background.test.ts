@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { claudeVersions } from '../support/claude-home.ts';
 import { type Step, script } from '../support/model-script.ts';
 import { kill, Stage } from '../support/stage.ts';
-import { newest, TestTask } from '../support/task.ts';
+import { longShell, newest, TestTask } from '../support/task.ts';
 
 type Figures = { total_cost_usd: number; usage: { input_tokens: number } };
 
@@ -10,11 +10,11 @@ const shell = (seconds: number, more: object = {}) => ({
   name: 'Bash',
   input: { command: `sleep ${seconds}; echo slept`, description: 'Sleep', ...more },
 });
-const worker = (seconds: number) => ({
+const worker = (command: string) => ({
   name: 'Task',
   input: {
-    description: `Work ${seconds}`,
-    prompt: script([{ tools: [shell(seconds)] }, { say: `Worked ${seconds}.` }]),
+    description: `Run ${command}`,
+    prompt: script([{ tool: 'Bash', input: { command, description: 'Work' } }, { say: 'Worked.' }]),
     subagent_type: 'general-purpose',
     run_in_background: true,
   },
@@ -40,7 +40,7 @@ describe.each(claudeVersions)('CLI %s', (version) => {
 
   test('a task is not complete before its subagents in the background are, and the CLI has heard of both', async () => {
     const after = ['After the first.', 'After the second.', 'Never said.'].map((say) => ({ say }));
-    const tools = [worker(0.5), worker(0.5)];
+    const tools = [worker('sleep 0.5; echo one'), worker('sleep 0.5; echo two')];
     const task = await TestTask.start(stage, [{ tools }, { say: 'Both started.' }, ...after]);
     await expectWhole(task);
     const whole = JSON.stringify(task.of('message'));
@@ -76,8 +76,12 @@ describe.each(claudeVersions)('CLI %s', (version) => {
   });
 
   test('an interrupt ends them too: the next message completes the task', async () => {
-    const tools = [worker(60), worker(60)];
-    const task = await TestTask.start(stage, [{ tools }, { hang: true }], { name: `held ${version}` });
+    const endless = longShell.input.command;
+    const tools = [worker(endless), worker(endless)];
+    const task = await TestTask.start(stage, [{ tools }, { hang: true }], {
+      name: `held ${version}`,
+      allowedTools: ['Bash'],
+    });
     await stage.model.asked(`held ${version}`, 1);
     await task.client.until(
       () => task.of('message').filter(({ data }) => data.subtype === 'task_progress')[1],
