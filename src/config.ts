@@ -74,19 +74,19 @@ const serveFlags = {
   },
   claude: {
     argument: 'COMMAND',
-    help: 'the Claude Code CLI, when not `claude` on the PATH; a JSON array of strings passes arguments exactly',
+    help: 'the Claude Code CLI, if not `claude` on the PATH (else npx fetches it); a JSON array passes arguments exactly',
     schema: command,
   },
   places: {
     argument: 'N',
     default: '5',
-    help: 'agents that may work at the same time',
+    help: 'tasks that work at the same time; further ones wait in line',
     schema: whole(1, 10_000),
   },
   maxDepth: {
     argument: 'N',
     default: '3',
-    help: 'levels of a tree of agents; a root is the first',
+    help: 'levels of a tree of agents; a root is the first, and so far all are roots',
     schema: whole(1, 100),
   },
   allowBypass: {

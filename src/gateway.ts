@@ -7,6 +7,7 @@ import { type Logger, pino } from 'pino';
 import { Agents } from './agents/agents.ts';
 import type { Identity } from './agents/draft.ts';
 import { modeOf } from './agents/modes.ts';
+import { Places } from './agents/places.ts';
 import type { Ports } from './agents/ports.ts';
 import type { AgentRecord } from './agents/record.ts';
 import { instructions } from './agents/task.ts';
@@ -61,6 +62,7 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
     now: Date.now,
     openRun: (run, marker) => new RunHere(join(config.data, 'spools', `${run.agent}.${run.run}`), marker),
     launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
+    places: new Places(config.places),
     publish: (tree, events) => head.publish(tree, events),
     isWatched: (agent) => head.isWatched(agent),
   };

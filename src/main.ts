@@ -15,10 +15,11 @@ import { ConfigError } from './flags.ts';
 const commands = { serve, run, watch, ps, answer, cancel, send, doctor };
 
 async function main(argv: readonly string[]): Promise<number> {
-  const [name = 'serve', ...rest] = argv[0]?.startsWith('-') ? ['serve', ...argv] : argv;
+  const isNamed = argv[0] !== undefined && !argv[0].startsWith('-');
+  const [name = 'serve', ...rest] = isNamed ? argv : ['serve', ...argv];
   const flags = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
   if (flags.includes('--version')) return say((await import('./gateway.ts')).version);
-  if (name === 'help') return say(overview(commands));
+  if (name === 'help' || (!isNamed && flags.includes('--help'))) return say(overview(commands));
   if (!isCommand(name)) throw new ConfigError(`There is no command ${name}.\n\n${overview(commands)}`);
   return flags.includes('--help') ? say(helpOf(name, commands[name])) : commands[name].run(rest);
 }

@@ -44,7 +44,7 @@ test('the example starts a task, prints its text, answers its permission, and en
     const env = { ...process.env, SPAWNGATE_URL: url, SPAWNGATE_TOKEN: token };
     const { stdout } = await promisify(execFile)(process.execPath, [file, prompt, work], { env });
     expect(stdout).toBe(
-      'Here I go.\nallowed: Bash {"command":"touch made","description":"Make a file"}\nThat was all.',
+      'Here I go.\nallowed: Bash {"command":"touch made","description":"Make a file"}\nThat was all.\n',
     );
     expect(existsSync(join(work, 'made'))).toBe(true);
   } finally {
@@ -58,7 +58,7 @@ test('the flags are those that --help tells', () => {
 
 test('its commands are scripts of the package', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
-  const named = [...readme.matchAll(/\bnpm (?:run )?([a-z:]+)/g)].map(([, name = '']) => name);
+  const named = [...readme.matchAll(/\bnpm (?:run (?:-s )?)?([a-z:]+)/g)].map(([, name = '']) => name);
   for (const name of named.filter((name) => name !== 'ci')) expect(Object.keys(scripts)).toContain(name);
 });
 

@@ -20,6 +20,7 @@ import { deliver, nextMessage } from './messages.ts';
 import { OpenRun } from './open-run.ts';
 import { hear } from './output.ts';
 import { expireOverdue } from './permissions.ts';
+import { holdsPlace } from './places.ts';
 import type { Ports } from './ports.ts';
 import type { AgentRecord } from './record.ts';
 import { continueMessage, openRun, processEnded, replaceSilentMessage } from './resume.ts';
@@ -103,6 +104,24 @@ export class Agent {
     });
   }
 
+  /** Opens the first run of an agent that stood in line. */
+  begin(): void {
+    void this.#serial.run(async () => {
+      if (this.#stopped || this.#record.state.is !== 'queued') return;
+      try {
+        const draft = this.#draft();
+        const own = draft.record.messages.find((message) => message.own);
+        const run = openRun(draft, own && { id: own.id, content: await this.#content(own.id) });
+        await this.#commit(draft);
+        this.#stale = run;
+        this.#wake();
+      } catch (error) {
+        this.#ports.log.warn({ err: error, agent: this.identity.id }, 'a task could not begin yet');
+        setTimeout(() => this.begin(), retryMs);
+      }
+    });
+  }
+
   /**
    * Makes the memory anew from journal and spool, if it can't be trusted: at the start, and after a failed step.
    * Throws if that can't be done now; then it is still to be done.
@@ -120,6 +139,7 @@ export class Agent {
     this.#record = JSON.parse(agent.record) as AgentRecord;
     this.#version = agent.version;
     this.#text = (await journal.content(this.identity.id, 'text')) ?? '';
+    this.#settlePlace();
     if (this.#faults >= maxFaults) await this.#giveUp();
     while (await this.#readOn(open));
     await open.dropPointless(this.#record, journal);
@@ -258,8 +278,15 @@ export class Agent {
     this.#record = draft.record;
     this.#text = draft.text;
     this.#open?.place(draft.lines, draft.inputTo);
+    this.#settlePlace();
     faultPoint('commit-to-flush', draft.facts);
     this.#publish(draft, facts);
+  }
+
+  #settlePlace(): void {
+    const { places } = this.#ports;
+    if (holdsPlace(this.#record)) places.hold(this.identity.id);
+    else if (this.#record.state.is !== 'queued') places.leave(this.identity.id);
   }
 
   #publish(draft: Draft, facts: StoredFact[]): void {
@@ -297,6 +324,8 @@ export class Agent {
   /** Does what the committed state calls for. Doing it twice does no harm. */
   #reconcile(): void {
     const open = this.#open;
+    // It ended while it stood in line.
+    if (!open && this.isOver) this.#closed.resolve();
     if (!open || this.#stopped) return;
     try {
       open.writeInput();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CommitRefused, type RunRow } from '../journal/journal.ts';
+import { CommitRefused, type RunRef } from '../journal/journal.ts';
 import type { AgentStateName } from '../protocol/agent.ts';
 import type { Content } from '../protocol/content.ts';
 import { RequestError } from '../protocol/errors.ts';
@@ -9,18 +9,20 @@ import { admit, type Rules } from './admission.ts';
 import { Agent } from './agent.ts';
 import { decisionOf, settledOutcome, takeAnswer } from './answer.ts';
 import { configure } from './configure.ts';
+import { create, creation } from './create.ts';
 import { Draft } from './draft.ts';
 import { lowDiskBytes } from './due.ts';
 import { cancel, complete, interruptCut } from './ending.ts';
 import { type Call, type Keep, keyed } from './keys.ts';
 import { queueMessage } from './messages.ts';
 import { demandMode, modeOf } from './modes.ts';
+import { maxQueued } from './places.ts';
 import type { Ports } from './ports.ts';
 import { type Principal, reaches } from './principal.ts';
 import { type AgentRecord, freshRecord } from './record.ts';
-import { openRun, reopen } from './resume.ts';
-import { type StoredTask, storedTask, taskView } from './task.ts';
-import { holdOwnMessage, interrupt } from './turns.ts';
+import { reopen } from './resume.ts';
+import { type StoredTask, storedTask } from './task.ts';
+import { interrupt } from './turns.ts';
 
 /** Unfinished text by agent. */
 export type LiveTexts = { tree: string; owner: string; deltas: Delta[] }[];
@@ -40,6 +42,17 @@ export class Agents {
   async restart(): Promise<void> {
     const runs = await this.#ports.journal.openRuns();
     await Promise.all(runs.map((row) => this.#takeUp(row, true)));
+    const queued = await this.#ports.journal.agents({}, { states: ['queued'] }, { limit: maxQueued });
+    for (const { id } of queued.reverse()) {
+      this.#ports.places.queue(id, () => this.#working.get(id)?.begin());
+      await this.#takeUp({ agent: id, run: 0 }, true);
+    }
+    this.#ports.places.fill();
+  }
+
+  /** 1-based place in the line of those that wait to begin. */
+  position(id: string): number | undefined {
+    return this.#ports.places.position(id);
   }
 
   /** Lets go of all agents; they work on. */
@@ -75,32 +88,32 @@ export class Agents {
     const cwd = admit(params, id, this.#rules);
     const task = storedTask(params, cwd);
     demandNoCommand(task, params.prompt);
-    const agent = { id, tree: id, owner: principal.owner, path: [id], task };
-    const draft = new Draft({ agent, record: freshRecord(randomUUID()), text: '', at: this.#ports.now() });
-    const name = task.name !== undefined && { name: task.name };
-    const created = draft.fact('agent.created', { path: agent.path, ...name, task: taskView(task) });
-    const run = openRun(
-      draft,
-      params.prompt === undefined ? undefined : holdOwnMessage(draft, params.prompt),
-    );
-    const started = { agent: id, tree: id, state: draft.record.state.is };
-    const row = {
-      id,
-      tree: id,
-      owner: principal.owner,
-      createdAt: draft.at,
-      state: draft.record.state.is,
-      task: JSON.stringify(task),
-      record: JSON.stringify(draft.record),
-    };
-    const commit = draft.commit(keep(started));
-    const facts = await this.#ports.journal.commit({
-      ...commit,
-      changes: [{ type: 'agent.create', fact: created, agent: row }, ...commit.changes],
-    });
-    this.#ports.publish(agent, draft.events(facts));
-    await this.#takeUp(run);
-    return started;
+    const place = this.#takePlace(id);
+    try {
+      const agent = { id, tree: id, owner: principal.owner, path: [id], task };
+      const draft = new Draft({ agent, record: freshRecord(randomUUID()), text: '', at: this.#ports.now() });
+      const run = create(draft, params.prompt, place);
+      const started = { agent: id, tree: id, state: draft.record.state.is, ...place };
+      const facts = await this.#ports.journal.commit(creation(draft, keep(started)));
+      this.#ports.publish(agent, draft.events(facts));
+      await this.#takeUp(run ?? { agent: id, run: 0 });
+      return started;
+    } catch (error) {
+      if (!this.#working.has(id)) this.#ports.places.leave(id);
+      throw error;
+    }
+  }
+
+  /** A place, or one in the line. */
+  #takePlace(id: string): { position?: number } {
+    const { places } = this.#ports;
+    if (places.take(id)) return {};
+    if (places.queued >= maxQueued) {
+      const words = `${maxQueued} tasks wait for a place already. Try again when some have begun.`;
+      throw new RequestError('queue_full', words, { limit: maxQueued });
+    }
+    places.queue(id, () => this.#working.get(id)?.begin());
+    return { position: places.queued };
   }
 
   cancel(principal: Principal, params: Params<'task.cancel'>): Promise<Result<'task.cancel'>> {
@@ -231,13 +244,16 @@ export class Agents {
     return keyed(this.#ports.journal, call, this.#ports.now(), carryOut);
   }
 
-  async #takeUp(row: RunRow, wasWatched = false): Promise<void> {
-    const agentRow = await this.#ports.journal.agent(row.agent);
-    if (!agentRow) throw new Error(`run ${row.run} of ${row.agent} has no agent`);
-    const agent = new Agent(agentRow, [row.agent], this.#ports, wasWatched);
-    this.#working.set(row.agent, agent);
-    void agent.closed.then(() => this.#working.delete(row.agent));
-    await agent.attach(row);
+  /** Run 0 is that of an agent that waits for its first one. */
+  async #takeUp(run: RunRef, wasWatched = false): Promise<void> {
+    const row = await this.#ports.journal.agent(run.agent);
+    if (!row) throw new Error(`run ${run.run} of ${run.agent} has no agent`);
+    const agent = new Agent(row, [run.agent], this.#ports, wasWatched);
+    this.#working.set(run.agent, agent);
+    void agent.closed.then(() => this.#working.delete(run.agent));
+    if (run.run > 0) await agent.attach(run);
+    // Its place may have come before it was there to take it.
+    else if (this.#ports.places.position(run.agent) === undefined) agent.begin();
   }
 }
 

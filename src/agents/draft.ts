@@ -137,8 +137,9 @@ export class Draft {
     this.changes.push(change);
   }
 
-  /** Places a line behind the last one. */
+  /** Places a line behind the last one; an agent that waits for its first run has nowhere to place it. */
   write(kind: InputKind, bytes: Uint8Array, ref?: string): void {
+    if (this.record.run === 0) return;
     const from = this.#inputTo;
     this.#inputTo = from + bytes.length;
     this.lines.push({ kind, from, to: this.#inputTo, bytes, ...(ref && { ref }) });

@@ -9,6 +9,8 @@ import { openTurn } from './state.ts';
 
 /** A wrapper that hasn't claimed its run by then never will. */
 const claimMs = 5_000;
+/** So often a start is tried. */
+const maxStarts = 3;
 /** So many of our own uuids are recognised when they come back. */
 const maxUuids = 2_000;
 /** Looking at processes costs more than looking at a file. */
@@ -39,6 +41,7 @@ export class OpenRun {
   #end: RunEnd | undefined;
   #claimed = false;
   #startedAt = Number.NEGATIVE_INFINITY;
+  #starts = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(row: RunRow, run: Run, known: { unwritten: InputLine[]; uuids: string[] }) {
@@ -84,11 +87,16 @@ export class OpenRun {
     return this.#end;
   }
 
-  /** Starts the process if nobody has, and again if the start came to nothing. */
+  /** Starts the process if nobody has, and again if the start came to nothing; but not for ever. */
   start(launch: () => Launch): void {
     if (this.#claimed || performance.now() - this.#startedAt < claimMs) return;
     if (this.run.status().is !== 'unclaimed') return;
     this.#startedAt = performance.now();
+    this.#starts += 1;
+    if (this.#starts > maxStarts) {
+      const words = 'nothing could claim the run: are there hard links where the data directory lies?';
+      return this.run.failToStart('spawn_failed', words);
+    }
     faultPoint('before-spawn');
     this.run.start(launch());
     faultPoint('after-spawn');

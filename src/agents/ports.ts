@@ -1,6 +1,7 @@
 import type { Launch, Run } from '../claude/run.ts';
 import type { Journal, RunRef } from '../journal/journal.ts';
 import type { Identity, Published } from './draft.ts';
+import type { Places } from './places.ts';
 import type { AgentRecord } from './record.ts';
 
 export type Publish = (tree: { tree: string; owner: string }, events: readonly Published[]) => void;
@@ -19,6 +20,7 @@ export type Ports = {
   /** How its process is to be started. */
   launch(agent: Identity, record: AgentRecord, marker: string): Launch;
   publish: Publish;
+  places: Places;
   /** Whether anybody of the agent's owner is subscribed to its tree. */
   isWatched(agent: Identity): boolean;
   /** Free space where spools and journal lie. */

@@ -9,7 +9,7 @@ import { isEnded, isOver, openTurn } from './state.ts';
 import { type StoredTask, taskView } from './task.ts';
 
 /** What clients see of whole trees. */
-export function snapshotView(read: Rows): Snapshot {
+export function snapshotView(read: Rows, positionOf: PositionOf): Snapshot {
   const rows = new Map(read.agents.map((row) => [row.id, row]));
   const children = Map.groupBy(read.agents, (row) => row.parent ?? '');
   const asking = Map.groupBy(read.permissions, (row) => row.agent);
@@ -18,6 +18,7 @@ export function snapshotView(read: Rows): Snapshot {
       path: pathOf(row, rows),
       children: (children.get(row.id) ?? []).map(({ id }) => id),
       asking: asking.get(row.id) ?? [],
+      position: positionOf(row.id),
     }),
   );
   const queued = queuedViews(read.agents, read.contents);
@@ -41,9 +42,12 @@ function queuedViews(agents: AgentRow[], contents: ContentRow[]): QueuedMessage[
   });
 }
 
-type Kin = { path: string[]; children: string[]; asking: PermissionRow[] };
+/** 1-based place in the line of those that wait to begin. */
+export type PositionOf = (agent: string) => number | undefined;
 
-function agentView(row: AgentRow, { path, children, asking }: Kin): AgentView {
+type Kin = { path: string[]; children: string[]; asking: PermissionRow[]; position: number | undefined };
+
+function agentView(row: AgentRow, { path, children, asking, position }: Kin): AgentView {
   const record = JSON.parse(row.record) as AgentRecord;
   const task = JSON.parse(row.task) as StoredTask;
   const { state } = record;
@@ -62,6 +66,10 @@ function agentView(row: AgentRow, { path, children, asking }: Kin): AgentView {
     run: record.run,
     ...(turn && { turn }),
     ...(asking.length > 0 && { waiting: waitingOf(asking, record) }),
+    ...(position !== undefined && {
+      position,
+      waiting: { for: 'place' as const, ids: [], since: row.createdAt },
+    }),
     ...spending,
     subtree: { agents: 1, ...spending },
   };

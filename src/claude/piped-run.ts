@@ -5,7 +5,7 @@ import { execa } from 'execa';
 import { findFamily, sweep } from './family.ts';
 import type { OutputReader } from './output.ts';
 import { findProcess, type Identity, keyOf } from './processes.ts';
-import type { Launch, PlacedBytes, Run, RunEnd, RunStatus } from './run.ts';
+import type { Launch, PlacedBytes, Run, RunEnd, RunStatus, SpawnProblem } from './run.ts';
 import { isDirectory, SpoolFolder } from './spool-folder.ts';
 
 type Cli = ReturnType<typeof spawnCli>;
@@ -92,6 +92,10 @@ export class PipedRun implements Run {
     } catch {
       // The disk is full or the folder gone: an end without a record is an end all the same.
     }
+  }
+
+  failToStart(problem: SpawnProblem, words: string): void {
+    this.#folder.failToStart(problem, words);
   }
 
   status(): RunStatus {

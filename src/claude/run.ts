@@ -24,6 +24,8 @@ export interface Run {
   write(lines: readonly PlacedBytes[]): void;
   /** Starts the process, unless somebody has already. */
   start(launch: Launch): void;
+  /** Ends a run that nobody could start, with the reason. */
+  failToStart(problem: SpawnProblem, words: string): void;
   status(): RunStatus;
   /** The last lines of stderr, at most 20. */
   stderrTail(): string[];

@@ -71,9 +71,20 @@ export class SpoolFolder {
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
+      return this.#claimPlainly(identities);
     } finally {
       rmSync(own, { force: true });
+    }
+  }
+
+  /** Where there are no hard links no wrapper can claim either, so whoever looks in between is only us. */
+  #claimPlainly(identities: string): boolean {
+    try {
+      writeFileSync(this.file('pid'), identities, { flag: 'wx' });
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
     }
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findFamily, signalGroup, sweep } from './family.ts';
 import type { OutputReader } from './output.ts';
 import { type Identity, isAlive } from './processes.ts';
-import type { Launch, PlacedBytes, Run, RunStatus } from './run.ts';
+import type { Launch, PlacedBytes, Run, RunStatus, SpawnProblem } from './run.ts';
 import { isDirectory, SpoolFolder } from './spool-folder.ts';
 import { wrapperArgv } from './wrapper.ts';
 
@@ -39,6 +39,10 @@ export class SpooledRun implements Run {
     const child: ChildProcess = spawn(file, args, { cwd, env, detached: true, stdio: 'ignore' });
     child.on('error', (error) => this.#folder.failToStart('spawn_failed', error.message));
     child.unref();
+  }
+
+  failToStart(problem: SpawnProblem, words: string): void {
+    this.#folder.failToStart(problem, words);
   }
 
   status(): RunStatus {

@@ -9,6 +9,7 @@ export function wrapperArgv(folder: string, command: string[]): [string, ...stri
 
 // Why it is as it is:
 // - Variables begin with `_`: assigning one that came with the environment would change what the command inherits.
+// - `command -p`: our own tools come from the system's path, as the task's environment may name any other.
 // - `set -C`: a leftover `pid.$$` may be a second name of a claimed `pid`, so it is never written over.
 // - Redirections are opened by the (sub)shell itself, so /proc/self is that shell and no process is spent on its identity.
 //   Where there is no /proc, `ps` is asked; its clock depends on locale and time zone, hence both are fixed.
@@ -29,29 +30,30 @@ identity() {
     _start=\${20}
     read -r _boot </proc/sys/kernel/random/boot_id
   else
-    _pid=$(exec sh -c 'echo $PPID')
-    set -- $(LC_ALL=C TZ=UTC0 ps -o lstart= -p "$_pid")
+    _pid=$(exec /bin/sh -c 'echo $PPID')
+    set -- $(LC_ALL=C TZ=UTC0 command -p ps -o lstart= -p "$_pid")
     _start=$(IFS=_; echo "$*")
-    _boot=$(sysctl -n kern.bootsessionuuid 2>/dev/null)
+    _boot=$(command -p sysctl -n kern.bootsessionuuid 2>/dev/null)
   fi
   echo "$_pid $_start \${_boot:--}"
 }
 
 _folder=$1
 shift
-identity >"$_folder/pid.$$" && ln "$_folder/pid.$$" "$_folder/pid"
+identity >"$_folder/pid.$$" && command -p ln "$_folder/pid.$$" "$_folder/pid"
 _claim=$?
-rm -f "$_folder/pid.$$"
+command -p rm -f "$_folder/pid.$$"
 [ $_claim -eq 0 ] || { [ -e "$_folder/pid" ]; exit; }
 
 trap : HUP INT TERM
-case $(tail --version 2>/dev/null) in
+_tail=$(command -pv tail)
+case $("$_tail" --version 2>/dev/null) in
   *GNU*) _poll='-s 0.1' ;;
   *) _poll= ;;
 esac
 {
   echo
-  exec tail -n +1 $_poll -f "$_folder/in.ndjson"
+  exec "$_tail" -n +1 $_poll -f "$_folder/in.ndjson"
 } | {
   trap : HUP INT TERM
   read -r _begun || exit
@@ -59,7 +61,7 @@ esac
     identity >>"$_folder/pid" || exit 125
     exec "$@"
   ) >>"$_folder/out.ndjson" 2>>"$_folder/err.log"
-  echo $? >|"$_folder/exit.tmp" && mv "$_folder/exit.tmp" "$_folder/exit"
+  echo $? >|"$_folder/exit.tmp" && command -p mv "$_folder/exit.tmp" "$_folder/exit"
   kill -TERM "-$$"
 }
 `;

@@ -5,7 +5,7 @@ import { print, printJson } from './output.ts';
 import { reach } from './reach.ts';
 
 export const answer = command({
-  words: ['<permission>', 'allow|deny', '[message]'],
+  words: ['<permission>', 'allow|deny', '["message"]'],
   summary: 'answer a permission',
   flags: clientFlags,
   async run(told) {

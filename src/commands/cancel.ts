@@ -4,7 +4,7 @@ import { print, printJson } from './output.ts';
 import { reach } from './reach.ts';
 
 export const cancel = command({
-  words: ['<agent>', '[reason]'],
+  words: ['<agent>', '["reason"]'],
   summary: 'end an agent and all its descendants',
   flags: clientFlags,
   async run(told) {

@@ -2,7 +2,7 @@ import { type ClientFlags, loadCommand, type Told } from '../config.ts';
 import { ConfigError, flagHelp } from '../flags.ts';
 
 interface Spec<F extends ClientFlags> {
-  /** What stands behind its name, as the help shows it; a word in brackets may be left out. */
+  /** What stands behind its name, as the help shows it; a word in brackets may be left out, one in quotes is a text. */
   words: readonly string[];
   summary: string;
   flags: F;
@@ -32,7 +32,11 @@ export function command<F extends ClientFlags>({ words, summary, flags, run }: S
         throw new ConfigError(`${needed[told.words.length]} is missing. \`--help\` shows how it is used.`);
       }
       const extra = told.words[words.length];
-      if (extra !== undefined) throw new ConfigError(`What is "${extra}"? \`--help\` shows how it is used.`);
+      if (extra !== undefined) {
+        const text = words.find((word) => word.includes('"'))?.replaceAll(/[^a-z]/g, '');
+        const hint = text === undefined ? '' : ` Put the ${text} in quotes.`;
+        throw new ConfigError(`What is "${extra}"?${hint} \`--help\` shows how it is used.`);
+      }
       return run(told);
     },
   };

@@ -5,19 +5,29 @@ import type { Interruption } from './interruption.ts';
 import { plain, tell } from './output.ts';
 import { Questions } from './questions.ts';
 
+export interface Talk {
+  gateway: Gateway;
+  task: Task;
+  interruption: Interruption;
+  /** A command for that gateway, as people would type it. */
+  commandLine(words: string): string;
+}
+
 /** One task in a terminal: its text on stdout, all else on stderr, and answers from stdin. */
 export class Conversation {
   readonly #gateway: Gateway;
   readonly #task: Task;
   readonly #interruption: Interruption;
+  readonly #commandLine: Talk['commandLine'];
   readonly #text: SpokenText;
   readonly #questions = new Questions();
   /** What is being asked; each ends when it has been answered, here or elsewhere. */
   readonly #asked = new Map<string, AbortController>();
   #isMidLine = false;
 
-  constructor(gateway: Gateway, task: Task, interruption: Interruption) {
+  constructor({ gateway, task, interruption, commandLine }: Talk) {
     this.#gateway = gateway;
+    this.#commandLine = commandLine;
     this.#task = task;
     this.#interruption = interruption;
     this.#text = new SpokenText(task.id);
@@ -95,13 +105,17 @@ export class Conversation {
     const answer = await askPermission(data, this.#questions, signal);
     const { permission } = data;
     if (answer) await this.#gateway.call('permission.answer', { permission, ...answer });
-    else if (!signal.aborted) this.#say(`It waits for: spawngate answer ${permission} allow|deny [message]`);
+    else if (!signal.aborted) this.#sayWaits(`answer ${permission} allow|deny ["message"]`);
   }
 
   async #askWhatNow(signal: AbortSignal): Promise<void> {
     const words = await this.#questions.ask('\nInterrupted. What now? (Ctrl-C again cancels) ', signal);
     if (words?.trim()) await this.#task.send(words);
-    else if (!signal.aborted) this.#say(`It waits for: spawngate send ${this.#task.id} "text"`);
+    else if (!signal.aborted) this.#sayWaits(`send ${this.#task.id} "text"`);
+  }
+
+  #sayWaits(words: string): void {
+    this.#say(`It waits for: ${this.#commandLine(words)}`);
   }
 
   #settle(name: string): void {

@@ -1,4 +1,4 @@
-import type { AgentView, Fact } from '../../client/index.ts';
+import type { AgentView, Fact, Snapshot } from '../../client/index.ts';
 import { plain, short } from './output.ts';
 
 /** An event in a line, or nothing where people need not know. Text of the agent itself is left whole. */
@@ -17,7 +17,7 @@ export function describe(fact: Fact): string | undefined {
     case 'message.dropped':
       return `a message was not read: ${short(fact.data.reason)}`;
     case 'permission.requested':
-      return `asks (${fact.data.permission}): ${fact.data.tool} ${inputOf(fact.data.input)}`;
+      return asking(fact.data);
     case 'permission.resolved': {
       const { outcome, by, message } = fact.data;
       return `${outcome}${by === undefined ? '' : ` by ${short(by)}`}${message ? `: ${short(message)}` : ''}`;
@@ -45,9 +45,19 @@ export function describe(fact: Fact): string | undefined {
 export function stateOf({ state, reason, detail, position, resuming, waiting }: Partial<AgentView>): string {
   const why = resuming ? 'will go on' : (detail ?? reason);
   const place = position === undefined ? '' : ` (place ${position})`;
-  const wait =
-    waiting === undefined ? '' : ` (waits for ${waiting.for === 'human' ? 'an answer' : waiting.for})`;
+  const wait = waiting === undefined ? '' : ` (waits for ${awaited(waiting)})`;
   return `${state}${place}${wait}${why ? `: ${short(why, 300)}` : ''}`;
+}
+
+function awaited({ for: what, ids }: NonNullable<AgentView['waiting']>): string {
+  return what === 'human' ? `an answer to ${ids.join(', ')}` : what;
+}
+
+type Asked = Pick<Snapshot['permissions'][number], 'permission' | 'tool' | 'input' | 'size'>;
+
+/** A permission that waits. */
+export function asking({ permission, tool, input, size }: Asked): string {
+  return `asks (${permission}): ${short(tool)} ${input ? inputOf(input) : `(${size} units of input)`}`;
 }
 
 /** What a tool is asked to do. */

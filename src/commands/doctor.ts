@@ -8,6 +8,7 @@ import { doctorFlags, type Told } from '../config.ts';
 import { ConfigError } from '../flags.ts';
 import { command } from './command.ts';
 import { plain, print, printJson } from './output.ts';
+import { program } from './program.ts';
 import { reach } from './reach.ts';
 
 /** What was looked at, and what to do if it isn't well. */
@@ -87,7 +88,7 @@ async function lookAtGateway(told: Patient): Promise<Finding> {
   } catch (error) {
     if (error instanceof ConfigError) return { check, ok: false, found: 'no token', advice: error.message };
     if (error instanceof UnreachableError) {
-      const advice = 'Start it with `spawngate serve`, or name another with --url.';
+      const advice = `Start it with \`${program} serve\`, or name another with --url.`;
       return { check, ok: false, found: `nobody answers at ${url}`, advice };
     }
     if (!(error instanceof RefusedError)) throw error;

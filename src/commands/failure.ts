@@ -10,6 +10,7 @@ import {
   UnreachableError,
 } from '../../client/index.ts';
 import { ConfigError } from '../flags.ts';
+import { program } from './program.ts';
 
 const clientErrors = [
   ...[ClosedError, OverflowError, RefusedError, RequestError],
@@ -32,7 +33,7 @@ export function failure(error: unknown, asJson: boolean): string {
 
 function adviceOn(error: ConfigError | ClientError): string {
   if (error instanceof UnreachableError)
-    return '\n`spawngate serve` starts one; --url or SPAWNGATE_URL names another.';
+    return `\n\`${program} serve\` starts one; --url or SPAWNGATE_URL names another.`;
   if (error instanceof RefusedError && error.closeCode === 4501) {
     return "\nName the right token with --token-file, SPAWNGATE_TOKEN, or --data (the gateway's folder).";
   }

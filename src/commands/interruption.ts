@@ -6,6 +6,8 @@ export class Interruption {
   readonly #tell: (words: string) => void;
   readonly #listener = () => this.#pressed();
   #presses = 0;
+  /** The turn that the presses are about; a Ctrl-C before the first one begins is about that one. */
+  #turn = 1;
   #isOver = false;
 
   constructor(task: Task, tell: (words: string) => void) {
@@ -16,8 +18,11 @@ export class Interruption {
 
   /** A turn that begins is a new one to interrupt. */
   saw(event: TreeEvent): void {
-    if (event.type === 'agent.state' && event.agent === this.#task.id && event.data.state === 'running')
-      this.#presses = 0;
+    if (event.type !== 'agent.state' || event.agent !== this.#task.id || event.data.state !== 'running')
+      return;
+    if (event.turn === undefined || event.turn === this.#turn) return;
+    this.#turn = event.turn;
+    this.#presses = 0;
   }
 
   /** Whether it is we who ended the turn. */

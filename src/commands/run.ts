@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { Gateway, Task, TreeEvent } from '../../client/index.ts';
+import type { Task, TreeEvent } from '../../client/index.ts';
 import { clientFlags } from '../config.ts';
 import { permissionModeSchema } from '../protocol/permission.ts';
 import { command } from './command.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type Talk } from './conversation.ts';
 import { Interruption } from './interruption.ts';
 import { printJson, tell } from './output.ts';
-import { reach } from './reach.ts';
+import { commandLine, reach } from './reach.ts';
 
 const text = z.string().trim().min(1, 'must not be empty').optional();
 
@@ -43,7 +43,10 @@ export const run = command({
     });
     using interruption = new Interruption(task, tell);
     // Awaited, since what is `using` ends with this function.
-    if (!json) return await converse(gateway, task, interruption);
+    if (!json) {
+      const line = (words: string) => commandLine(words, told.settings);
+      return await converse({ gateway, task, interruption, commandLine: line });
+    }
     return await follow(task, (event) => {
       interruption.saw(event);
       printJson(event);
@@ -51,9 +54,9 @@ export const run = command({
   },
 });
 
-async function converse(gateway: Gateway, task: Task, interruption: Interruption): Promise<number> {
-  using conversation = new Conversation(gateway, task, interruption);
-  return await follow(task, (event) => conversation.take(event));
+async function converse(talk: Talk): Promise<number> {
+  using conversation = new Conversation(talk);
+  return await follow(talk.task, (event) => conversation.take(event));
 }
 
 async function follow(task: Task, each: (event: TreeEvent) => void): Promise<number> {

@@ -1,7 +1,7 @@
 import type { AgentView, Fact, TreeEvent } from '../../client/index.ts';
 import { clientFlags } from '../config.ts';
 import { command } from './command.ts';
-import { describe, stateOf } from './describe.ts';
+import { asking, describe, stateOf } from './describe.ts';
 import { print, printJson, short } from './output.ts';
 import { reach } from './reach.ts';
 
@@ -33,6 +33,8 @@ function show(event: TreeEvent, names: Map<string, string>): void {
   if (event.type === 'snapshot') {
     if (event.reason) print(`The past can't be continued (${event.reason}); this is the present:`);
     for (const agent of event.snapshot.agents) showAgent(agent, names);
+    for (const asked of event.snapshot.permissions)
+      print(`${asked.agent} ${nameOf(asked.agent, names)}  ${asking(asked)}`);
     return;
   }
   if (event.type === 'agent.created') names.set(event.agent, event.data.name ?? event.agent);

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import { RequestError } from '../protocol/errors.ts';
 import { protocolJsonSchema } from '../protocol/json-schema.ts';
+import { socketPath } from '../protocol/subprotocols.ts';
 import type { Doorkeeper } from './doorkeeper.ts';
 import type { Tickets } from './tickets.ts';
 
@@ -17,9 +18,8 @@ export type Doors = { doorkeeper: Doorkeeper; tickets: Tickets; health: Health }
 export function httpApp({ doorkeeper, tickets, health }: Doors): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(async (context, next) => {
-    if (!doorkeeper.letsIn(context.env.incoming.headers))
-      return context.text('Forbidden host or origin\n', 403);
-    return next();
+    const objection = doorkeeper.objection(context.env.incoming.headers);
+    return objection === undefined ? next() : context.text(`${objection}\n`, 403);
   });
   // Alive: the process answers.
   app.get('/healthz', (context) => context.text('ok\n'));
@@ -29,6 +29,10 @@ export function httpApp({ doorkeeper, tickets, health }: Doors): Hono<{ Bindings
     return problem ? context.text(`${problem}\n`, 503) : context.text('ready\n');
   });
   app.get('/v1/schema', (context) => context.json(protocolJsonSchema()));
+  // An upgrade never comes as far as this.
+  app.get(socketPath, (context) =>
+    context.text('This is a WebSocket: connect with an upgrade.\n', 426, { upgrade: 'websocket' }),
+  );
   app.post('/v1/tickets', (context) => {
     const principal = doorkeeper.principalOf(context.env.incoming.headers);
     if (!principal) return context.json(unauthorized, 401);

@@ -24,10 +24,12 @@ export class Doorkeeper {
     this.#options = options;
   }
 
-  /** Programs send no Origin; browsers always do, and can't forge it. */
-  letsIn({ host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): boolean {
-    if (!host || !this.#hosts.includes(host.toLowerCase())) return false;
-    return origin === undefined || this.#origins.includes(origin.toLowerCase());
+  /** Why it stays out. Programs send no Origin; browsers always do, and can't forge it. */
+  objection({ host, origin }: Pick<IncomingHttpHeaders, 'host' | 'origin'>): string | undefined {
+    if (!host || !this.#hosts.includes(host.toLowerCase()))
+      return 'This Host is not served here: use the address that the gateway listens on.';
+    if (origin === undefined || this.#origins.includes(origin.toLowerCase())) return undefined;
+    return 'This Origin is not allowed: start the gateway with --allow-origin for it.';
   }
 
   get #ownHosts(): string[] {

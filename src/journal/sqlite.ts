@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { limits } from '../protocol/limits.ts';
 import { applyChange, keyLifeMs, type Statements } from './changes.ts';
@@ -45,6 +46,7 @@ export class SqliteJournal implements Journal {
 
   constructor(file: string, { sync = 'normal', now = Date.now }: SqliteOptions = {}) {
     this.#now = now;
+    makePrivate(file);
     this.#db = new DatabaseSync(file);
     this.#db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${sync}; PRAGMA wal_autocheckpoint = 2000;`,
@@ -170,7 +172,8 @@ export class SqliteJournal implements Journal {
 
   async snapshot(scope: Scope, { live } = { live: false }) {
     const { where, values } = scopeClause(scope, 'tree');
-    const working = 'tree IN (SELECT a.tree FROM runs r JOIN agents a ON a.id = r.agent WHERE r.open = 1)';
+    const working = `tree IN (SELECT a.tree FROM runs r JOIN agents a ON a.id = r.agent WHERE r.open = 1
+      UNION SELECT tree FROM agents WHERE state = 'queued')`;
     const agents = this.#all(
       `SELECT * FROM agents WHERE ${where} ${live ? `AND ${working}` : ''} ORDER BY seq`,
       ...values,
@@ -305,6 +308,12 @@ export class SqliteJournal implements Journal {
     run: (sql, ...values) => Number(this.#run(sql, ...values).changes),
     get: (sql, ...values) => this.#one(sql, ...values),
   };
+}
+
+/** Prompts and tool inputs are nobody else's business; the files beside it take over its mode. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
 }
 
 /** SQLite's primary result codes that mean "not now": IOERR, FULL, BUSY, READONLY, CANTOPEN, NOMEM. */

@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS agents (
   result_seq INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS agents_of_tree ON agents (tree);
+CREATE INDEX IF NOT EXISTS agents_queued ON agents (seq) WHERE state = 'queued';
 CREATE INDEX IF NOT EXISTS agents_of_owner ON agents (owner, created);
 
 CREATE TABLE IF NOT EXISTS runs (

@@ -18,13 +18,7 @@ export type AgentCreated = z.infer<typeof agentCreatedSchema>;
 export const agentUsageSchema = tolerantObject({ ...spendingShape, subtree: subtreeSchema });
 export type AgentUsage = z.infer<typeof agentUsageSchema>;
 
-export const noticeCodeSchema = tolerantEnum([
-  'output_stalled',
-  'disk_low',
-  'noise',
-  'clamped',
-  'partial_output',
-]);
+export const noticeCodeSchema = tolerantEnum(['output_stalled', 'disk_low', 'noise', 'partial_output']);
 /** Beside code and words stand the figures of the case. */
 export const agentNoticeSchema = z.looseObject({ code: noticeCodeSchema, message: z.string() });
 export type AgentNotice = z.infer<typeof agentNoticeSchema>;

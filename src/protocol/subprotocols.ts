@@ -1,5 +1,8 @@
 import type { Encoding } from './codec.ts';
 
+/** Where the gateway takes upgrades. */
+export const socketPath = '/v1/ws';
+
 export const subprotocols = {
   json: 'spawngate.v1.json',
   msgpack: 'spawngate.v1.msgpack',

@@ -8,14 +8,17 @@ export const priorities = ['low', 'normal', 'high', 'critical'] as const;
 export const prioritySchema = z.enum(priorities);
 export type Priority = z.infer<typeof prioritySchema>;
 
-/** Minutes may be fractions. `maxTurns` counts the turns of the agent's life. */
+/** At most a year; fractions are fine. */
+const minutesSchema = z.number().positive().max(525_600);
+
+/** `maxTurns` counts the turns of the agent's life. */
 export const taskLimitsShape = {
-  timeoutMinutes: z.number().positive().optional(),
-  idleMinutes: z.number().positive().optional(),
-  permissionMinutes: z.number().positive().optional(),
-  maxTokens: z.int().positive().optional(),
-  maxCostUsd: z.number().positive().optional(),
-  maxTurns: z.int().positive().optional(),
+  timeoutMinutes: minutesSchema.optional(),
+  idleMinutes: minutesSchema.optional(),
+  permissionMinutes: minutesSchema.optional(),
+  maxTokens: z.int().positive().max(1_000_000_000_000).optional(),
+  maxCostUsd: z.number().positive().max(1_000_000).optional(),
+  maxTurns: z.int().positive().max(1_000_000).optional(),
 };
 export const taskLimitsSchema = z.strictObject(taskLimitsShape);
 export type TaskLimits = z.infer<typeof taskLimitsSchema>;

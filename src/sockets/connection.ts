@@ -86,6 +86,8 @@ export class Connection implements Sink {
   }
 
   #received(data: Buffer, isBinary: boolean): void {
+    // What was under way when we closed it would be carried out without an answer.
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
     const decoded = codecs[this.encoding].decode(isBinary ? data : data.toString('utf8'));
     if (!decoded.ok) {
       if (decoded.fault === 'wrong_type') return this.close(4502);

@@ -22,7 +22,8 @@ const defaultPage = 100;
 const sliceUnits = 256 * 1024;
 
 /** Every method of the wire. Parameters are checked, and the scope is there. */
-export function wireMethods({ journal, agents, now }: World): Methods {
+export function wireMethods(world: World): Methods {
+  const { journal, agents, now } = world;
   return {
     'task.start': async (params, { principal, subscriptions }) => {
       const started = await agents.start(principal, params);
@@ -46,7 +47,7 @@ export function wireMethods({ journal, agents, now }: World): Methods {
       return { permissions: rows.slice(0, limit).map(permissionView), ...(last && { next: last.seq }) };
     },
     'agent.get': async ({ agent }, { principal }) => {
-      return viewOf(journal, await demandAgent(journal, principal, agent));
+      return viewOf(world, await demandAgent(journal, principal, agent));
     },
     'agent.list': async ({ tree, parent, state, limit = defaultPage, before }, { principal }) => {
       if (tree !== undefined) await demandTree(journal, principal, tree);
@@ -54,7 +55,7 @@ export function wireMethods({ journal, agents, now }: World): Methods {
       const states = typeof state === 'string' ? [state] : state;
       const rows = await journal.agents(scope, { parent, states }, { limit: limit + 1, before });
       const last = rows.length > limit ? rows[limit - 1] : undefined;
-      const views = await Promise.all(rows.slice(0, limit).map((row) => viewOf(journal, row)));
+      const views = await Promise.all(rows.slice(0, limit).map((row) => viewOf(world, row)));
       return { agents: views, ...(last && { next: last.seq }) };
     },
     'agent.result': async ({ agent }, { principal }) => {
@@ -95,8 +96,9 @@ async function subscribed(
 }
 
 /** With its place in the tree, so the tree is read. */
-async function viewOf(journal: Journal, { id, tree }: AgentRow): Promise<AgentView> {
-  const view = snapshotView(await journal.snapshot({ tree })).agents.find((agent) => agent.id === id);
+async function viewOf({ journal, agents }: World, { id, tree }: AgentRow): Promise<AgentView> {
+  const snapshot = snapshotView(await journal.snapshot({ tree }), (agent) => agents.position(agent));
+  const view = snapshot.agents.find((agent) => agent.id === id);
   if (!view) throw new Error(`agent ${id} is not in its tree ${tree}`);
   return view;
 }
@@ -107,11 +109,14 @@ function ownScope({ owner, scopes }: Principal): { owner?: string } {
 
 /** Never between the halves of a surrogate pair, which MessagePack could not carry. */
 function slice(data: string, from: number): Result<'event.get'> {
+  const size = data.length;
+  if (from > size)
+    throw new RequestError('invalid', `from is ${from}, beyond the size of the event, ${size}.`, { size });
   const whole = from + sliceUnits >= data.length;
   const to = whole
     ? data.length
     : from + sliceUnits - Number(isHighSurrogate(data.charCodeAt(from + sliceUnits - 1)));
-  return { from, to, size: data.length, json: data.slice(from, to) };
+  return { from, to, size, json: data.slice(from, to) };
 }
 
 function isHighSurrogate(unit: number): boolean {

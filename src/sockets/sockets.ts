@@ -7,13 +7,20 @@ import type { Doorkeeper } from '../http/doorkeeper.ts';
 import { type CloseCodeNumber, closeCodes } from '../protocol/close-codes.ts';
 import type { Encoding } from '../protocol/codec.ts';
 import { defaultHeartbeatMs, limits, noProgressMs, pongTimeoutMs } from '../protocol/limits.ts';
-import { parseOffer } from '../protocol/subprotocols.ts';
+import { parseOffer, socketPath } from '../protocol/subprotocols.ts';
 import { Connection } from './connection.ts';
 import type { World } from './methods.ts';
 
-const path = '/v1/ws';
 /** So many looks in a row at a socket that takes nothing. */
 const stalledLooks = 10;
+
+/** The status of a refused upgrade, and a line of ASCII that says what to mend. */
+type Refusal = [status: string, words: string];
+const noToken: Refusal = [
+  '401 Unauthorized',
+  'The token is missing or no longer valid: send "Authorization: Bearer TOKEN".',
+];
+const noEncoding: Refusal = ['400 Bad Request', closeCodes[4504].reason];
 
 export type SocketsOptions = {
   world: World;
@@ -54,7 +61,7 @@ export class Sockets {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on('error', (error) => this.#options.log.info({ err: error }, 'an upgrade failed'));
       const refusal = this.#refusalOf(request);
-      if (refusal) return refuse(socket, refusal);
+      if (refusal) return refuse(socket, ...refusal);
       this.#server.handleUpgrade(request, socket, head, (accepted) => this.#accept(accepted, request));
     });
   }
@@ -68,18 +75,20 @@ export class Sockets {
     this.#server.close();
   }
 
-  #refusalOf(request: IncomingMessage): string | undefined {
+  #refusalOf(request: IncomingMessage): Refusal | undefined {
     const { doorkeeper } = this.#options;
-    if (new URL(request.url ?? '/', 'http://any').pathname !== path) return '404 Not Found';
-    if (!doorkeeper.letsIn(request.headers)) return '403 Forbidden';
+    if (new URL(request.url ?? '/', 'http://any').pathname !== socketPath)
+      return ['404 Not Found', `The socket is at ${socketPath}.`];
+    const objection = doorkeeper.objection(request.headers);
+    if (objection !== undefined) return ['403 Forbidden', objection];
     const { authorization, cookie } = request.headers;
     // A browser can't see a 401, so its bad token, ticket or cookie is told by a close code.
     if (authorization !== undefined) {
-      return doorkeeper.principalOf(request.headers) ? undefined : '401 Unauthorized';
+      return doorkeeper.principalOf(request.headers) ? undefined : noToken;
     }
     const offer = parseOffer(namesIn(request));
-    if (offer.kind === 'unsupported' && !answeredName(namesIn(request))) return '400 Bad Request';
-    return offer.kind === 'none' && cookie === undefined ? '401 Unauthorized' : undefined;
+    if (offer.kind === 'unsupported' && !answeredName(namesIn(request))) return noEncoding;
+    return offer.kind === 'none' && cookie === undefined ? noToken : undefined;
   }
 
   #accept(socket: WebSocket, request: IncomingMessage): void {
@@ -175,6 +184,7 @@ function answeredName(names: Iterable<string>): string | undefined {
   return offered.find((name) => !/^spawngate\.(bearer|ticket)\./.test(name));
 }
 
-function refuse(socket: Duplex, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+function refuse(socket: Duplex, status: string, words: string): void {
+  const head = ['Connection: close', 'Content-Type: text/plain', `Content-Length: ${words.length + 1}`];
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join('\r\n')}\r\n\r\n${words}\n`);
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '../agents/principal.ts';
-import { snapshotView } from '../agents/views.ts';
+import { type PositionOf, snapshotView } from '../agents/views.ts';
 import type { Feed, Sink } from '../feed/feed.ts';
 import type { Head } from '../feed/head.ts';
 import type { Journal, Scope } from '../journal/journal.ts';
@@ -8,18 +8,21 @@ import { limits } from '../protocol/limits.ts';
 import type { Params, Result } from '../protocol/methods.ts';
 import type { Snapshot } from '../protocol/subscription.ts';
 import { demandTree } from './access.ts';
+import type { World } from './methods.ts';
 
 /** One connection's feeds: at most one for each tree. */
 export class Subscriptions {
   readonly #journal: Journal;
   readonly #head: Head;
+  readonly #positionOf: PositionOf;
   readonly #principal: Principal;
   readonly #sink: Sink;
   readonly #feeds = new Map<string, Feed>();
 
-  constructor(world: { journal: Journal; head: Head }, principal: Principal, sink: Sink) {
+  constructor(world: Pick<World, 'journal' | 'head' | 'agents'>, principal: Principal, sink: Sink) {
     this.#journal = world.journal;
     this.#head = world.head;
+    this.#positionOf = (agent) => world.agents.position(agent);
     this.#principal = principal;
     this.#sink = sink;
   }
@@ -74,7 +77,7 @@ export class Subscriptions {
   async snapshot(tree: string): Promise<Snapshot> {
     const owner = this.#owner;
     const scope: Scope = tree === '*' ? { ...(owner !== undefined && { owner }) } : { tree };
-    return snapshotView(await this.#journal.snapshot(scope, { live: tree === '*' }));
+    return snapshotView(await this.#journal.snapshot(scope, { live: tree === '*' }), this.#positionOf);
   }
 
   /** Undefined for an admin, who reads everybody's. */

@@ -24,12 +24,52 @@ test('the help lists every command, and each one lists its own flags', async () 
   }
 });
 
+test('--help without a command gives the overview, with one its flags', async () => {
+  const overview = (await spawngate(stage, ['help'])).stdout;
+  expect((await spawngate(stage, ['--help'])).stdout).toBe(overview);
+  expect((await spawngate(stage, ['--port', '1', '--help'])).stdout).toBe(overview);
+  expect((await spawngate(stage, ['serve', '--help'])).stdout).not.toBe(overview);
+});
+
+test('a gateway that cannot start says in a line why', async () => {
+  const { port } = new URL(stage.gateway.url);
+  const data = join(stage.home, 'another');
+  const free = ['--port', '0'];
+  for (const [argv, words] of [
+    [
+      ['--port', port],
+      `Port ${port} is taken, perhaps by another gateway. Stop it, or choose another with --port.`,
+    ],
+    [
+      [...free, '--host', '192.0.2.1'],
+      '192.0.2.1 is no address of this machine; choose another with --host.',
+    ],
+    [[...free, '--root', '/nowhere'], '/nowhere is no folder; choose another with --root.'],
+    [[...free, '--root', '/dev/null'], '/dev/null is no folder; choose another with --root.'],
+    [
+      [...free, '--cases', '/dev/null/cases'],
+      "/dev/null/cases can't be written; choose another folder with --data / --cases.",
+    ],
+  ] as const) {
+    const { status, stderr } = await spawngate(stage, ['serve', ...argv], { SPAWNGATE_DATA: data });
+    expect([status, stderr]).toEqual([1, `${words}\n`]);
+  }
+});
+
+test('a hint is in the words that people called it by', async () => {
+  const argv = ['ps', '--url', 'http://127.0.0.1:1'];
+  expect((await spawngate(stage, argv)).stderr).toContain('`spawngate serve` starts one');
+  const byNpm = await spawngate(stage, argv, { npm_lifecycle_event: 'spawngate' });
+  expect(byNpm.stderr).toContain('`npm run -s spawngate -- serve` starts one');
+});
+
 describe('what people can mend is said in a line, with 1', () => {
   test.each([
     [['fly'], 'There is no command fly.'],
     [['answer', 'perm'], 'allow|deny is missing.'],
     [['answer', 'perm', 'perhaps'], 'Say allow or deny, not "perhaps".'],
     [['ps', 'what'], 'What is "what"?'],
+    [['run', 'hello', 'world'], 'What is "world"? Put the prompt in quotes.'],
     [['ps', '--url', 'nowhere'], '--url: must be an address like'],
     [['ps', '--frob'], "Unknown option '--frob'"],
     [['ps', '--url', 'http://127.0.0.1:1'], 'No gateway answers at ws://127.0.0.1:1/v1/ws'],

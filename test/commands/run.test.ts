@@ -74,8 +74,18 @@ test('a question that is answered elsewhere is withdrawn here; where nobody sits
   await command.said('denied by local: Not that one.');
   await command.said(/touch b\nAllow\?/);
   command.hangUp();
-  const [, other = ''] = await command.said(/It waits for: spawngate answer (\S+) allow/);
+  const [line, other = ''] = await command.said(/It waits for: spawngate answer (\S+) allow.*\n/);
   expect(other).not.toBe(permission);
+  const { url, dataDir } = stage.gateway;
+  expect(line).toBe(
+    `It waits for: spawngate answer ${other} allow|deny ["message"] --url ${url} --data ${dataDir}\n`,
+  );
+  const asks = `asks (${other}): Bash touch b`;
+  expect((await spawngate(stage, ['ps'])).stdout).toContain(`(waits for an answer to ${other})`);
+  const watcher = new CommandLine(stage, ['watch']);
+  await watcher.until(({ stdout }) => stdout.includes(asks));
+  watcher.signal('SIGINT');
+  expect(await watcher.status).toBe(0);
   expect((await spawngate(stage, ['answer', other, 'allow'])).status).toBe(0);
   expect(await command.status).toBe(0);
   expect([made('a'), made('b')]).toEqual([false, true]);
@@ -132,6 +142,18 @@ test('Ctrl-C interrupts; what is said then goes on, here or by `spawngate send`'
   expect(sent.values()).toMatchObject([{ message: expect.any(String), position: 1 }]);
   expect(await command.status).toBe(0);
   expect(command.stdout).toBe('On we go.\n');
+});
+
+test('Ctrl-C before Claude runs counts, too: the next one cancels', async () => {
+  const command = run([{ hang: true }], { flags: ['--json'] });
+  await command.until(({ values }) => values.some(({ data }) => data?.state === 'starting'));
+  command.signal('SIGINT');
+  await command.said('Interrupting;');
+  await command.until(({ values }) => values.some(({ data }) => data?.state === 'idle'));
+  command.signal('SIGINT');
+  expect(await command.status).toBe(130);
+  expect(command.values.map(({ data }) => data?.state)).toContain('running');
+  expect(command.stderr).toMatch(/^Interrupting;.*\nCancelling;.*\n$/);
 });
 
 test('Ctrl-C twice cancels: 130', async () => {

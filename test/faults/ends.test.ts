@@ -86,3 +86,11 @@ test('a process that never says that it is ready can be cancelled', async () => 
   await gone(task);
   expect(task.states()).toEqual(['cancelled']);
 });
+
+test('a task whose own PATH leads nowhere starts and ends like any other', async () => {
+  const task = await playTask(stage, [{ lines: [says('Here.'), result()] }], {
+    env: { PATH: '/nowhere' },
+  });
+  expect((await task.end()).data).toMatchObject({ state: 'completed' });
+  await gone(task);
+});

@@ -92,7 +92,7 @@ export const facts: Fact[] = [
     ...envelope,
     seq: 4,
     type: 'agent.notice',
-    data: { code: 'clamped', message: 'lowered', asked: 500, given: 120 },
+    data: { code: 'disk_low', message: 'little is left', freeBytes: 500 },
   },
   {
     ...envelope,

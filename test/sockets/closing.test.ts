@@ -25,6 +25,17 @@ async function closed(client: TestClient): Promise<typeof client.closed> {
 
 const told = (code: CloseCodeNumber) => ({ code, reason: closeCodes[code].reason });
 
+test('what came behind the frame that closed the connection is not carried out', async () => {
+  const client = await connect();
+  client.socket.send(Buffer.from([1]), { binary: true });
+  const params = { prompt: 'Hello', cwd: gateway.work };
+  client.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'task.start', params }));
+  expect((await closed(client))?.code).toBe(4502);
+  const other = await connect();
+  expect(await other.call('agent.list', {})).toEqual({ agents: [] });
+  await other.close();
+});
+
 describe('1009: a frame over the limit', () => {
   /** A call in a frame of exactly so many bytes. */
   const frame = (bytes: number) => {

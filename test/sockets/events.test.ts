@@ -54,6 +54,10 @@ describe('a fact over the event limit', () => {
         size,
         json: '',
       });
+      await expect(client.call('event.get', { seq, from: size + 1 })).rejects.toMatchObject({
+        message: expect.stringContaining(`${size}`),
+        data: { code: 'invalid', size },
+      });
       expect(Math.max(...client.frames.map(({ length }) => length))).toBeLessThan(
         2 * 4 * limits.maxEventBytes,
       );

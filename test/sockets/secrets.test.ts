@@ -63,3 +63,13 @@ test('no secret is in any log, whatever the level; a prompt and a tool’s input
     }
   }
 });
+
+test('the journal is nobody else’s to read, in a folder that was there before too', async () => {
+  await using stage = await Stage.open({ claude: fakeClaude });
+  const { dataDir } = stage.gateway;
+  const modes = readdirSync(dataDir)
+    .filter((name) => name.startsWith('journal.db'))
+    .map((name) => statSync(join(dataDir, name)).mode & 0o777);
+  expect(modes.length).toBeGreaterThan(0);
+  expect(modes.every((mode) => mode === 0o600)).toBe(true);
+});

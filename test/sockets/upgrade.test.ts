@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeCodes } from '../../src/protocol/close-codes.ts';
 import { welcomeSchema } from '../../src/protocol/notifications.ts';
@@ -70,6 +73,29 @@ describe('an upgrade is refused', () => {
   test('with 400 for a list of secrets only', async () => {
     const protocols = [bearerSubprotocol(gateway.token)];
     expect(await ask({ protocols })).toEqual({ status: 400 });
+  });
+});
+
+describe('a refusal says in a line what was wrong', () => {
+  test.each([
+    ['/v1', {}, 404, '/v1/ws'],
+    ['/v1/ws', { host: 'evil.example' }, 403, 'Host'],
+    ['/v1/ws', { origin: 'https://evil.example' }, 403, 'Origin'],
+    ['/v1/ws', {}, 401, 'token'],
+    ['/v1/ws', { 'sec-websocket-protocol': bearerSubprotocol('x') }, 400, subprotocols.json],
+  ])('%s with %j: %i', async (path, headers, status, words) => {
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', ...headers };
+    const asked = get(`${gateway.url}${path}`, { headers: upgrade });
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(status);
+    const body = await text(response);
+    expect(body).toContain(words);
+    expect(body).toMatch(/^[ -~]+\n$/);
+  });
+
+  test('and 426 is what a plain GET gets', async () => {
+    const response = await fetch(`${gateway.url}/v1/ws`);
+    expect([response.status, response.headers.get('upgrade')]).toEqual([426, 'websocket']);
   });
 });
 

@@ -53,6 +53,7 @@ export class GatewayProcess {
       [
         main,
         'serve',
+        ...['--places', '100'],
         ...['--port', '0', '--data', this.dataDir, '--root', this.work, '--claude', JSON.stringify(command)],
         ...always,
         ...flags,
