@@ -5,16 +5,12 @@ import { join } from 'node:path';
 import { serve } from '@hono/node-server';
 import { type Logger, pino } from 'pino';
 import { Agents } from './agents/agents.ts';
-import type { Identity } from './agents/draft.ts';
-import { modeOf } from './agents/modes.ts';
+import { launcher } from './agents/launch.ts';
 import { Places } from './agents/places.ts';
 import type { Ports } from './agents/ports.ts';
-import type { AgentRecord } from './agents/record.ts';
-import { instructions } from './agents/task.ts';
-import { claudeVersion, findClaude, spawnArguments } from './claude/command.ts';
+import { type ClaudeCommand, claudeVersion, findClaude } from './claude/command.ts';
 import { agentEnvironment } from './claude/environment.ts';
 import { PipedRun } from './claude/piped-run.ts';
-import type { Launch } from './claude/run.ts';
 import { SpooledRun } from './claude/spooled-run.ts';
 import type { Config } from './config.ts';
 import { armFault } from './fault.ts';
@@ -22,9 +18,11 @@ import { Head } from './feed/head.ts';
 import { httpApp } from './http/app.ts';
 import { Doorkeeper } from './http/doorkeeper.ts';
 import { Tickets } from './http/tickets.ts';
-import { openTokens } from './http/tokens.ts';
+import { openTokens, type Tokens } from './http/tokens.ts';
+import type { Journal } from './journal/journal.ts';
 import { lockDataDirectory } from './journal/lock.ts';
 import { SqliteJournal } from './journal/sqlite.ts';
+import type { World } from './sockets/methods.ts';
 import { Sockets } from './sockets/sockets.ts';
 
 /** A running gateway. */
@@ -44,7 +42,6 @@ export const version: string = JSON.parse(
 const RunHere = process.platform === 'win32' ? PipedRun : SpooledRun;
 
 /** Builds all of it from the configuration: lock, journal, agents, doors; and serves once every spool is read. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one list of all that there is, in the order it is built
 export async function startGateway(config: Config, log: Logger = defaultLog(config)): Promise<Gateway> {
   if (config.fault) armFault(config.fault);
   const lock = lockDataDirectory(config.data);
@@ -52,71 +49,17 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
   const tokens = openTokens(config.data);
   for (const warning of tokens.warnings) log.warn(warning);
   const journal = new SqliteJournal(join(config.data, 'journal.db'), { sync: config.sync });
-
   const claude = findClaude({ configured: config.claude, env: config.agentEnvironment });
-  let found: string | null = null;
-  const ports: Ports = {
-    journal,
-    log,
-    freeBytes: freeBytesOf(config.data),
-    now: Date.now,
-    openRun: (run, marker) => new RunHere(join(config.data, 'spools', `${run.agent}.${run.run}`), marker),
-    launch: (agent, record, marker) => launch(config, claude.command, { agent, record, marker }),
-    places: new Places(config.places),
-    publish: (tree, events) => head.publish(tree, events),
-    isWatched: (agent) => head.isWatched(agent),
-  };
-  const agents = new Agents(ports, {
-    roots: config.root,
-    cases: config.cases,
-    allowBypass: config.allowBypass,
-    allowSkipPermissions: config.allowSkipPermissions,
-  });
-  const head = new Head(
-    journal,
-    (tree) => agents.liveText(tree),
-    (feed) => agents.followed((tree, owner) => feed.takes(tree, owner)),
-  );
+  const { agents, head } = agentsOf(config, claude.command, { journal, log });
   await agents.restart();
-
-  let port = config.port;
-  const tickets = new Tickets(tokens);
-  const doorkeeper = new Doorkeeper({
-    tokens,
-    tickets,
-    host: config.host,
-    port: () => port,
-    allowOrigin: config.allowOrigin,
-  });
-  const sockets = new Sockets({
-    world: { journal, head, agents, now: Date.now },
-    doorkeeper,
-    log,
-    version,
-    claudeVersion: () => found,
-  });
-  const app = httpApp({ doorkeeper, tickets, health: { problem: () => journal.problem } });
-  const server = await listen(app, config);
-  port = (server.address() as AddressInfo).port;
-  sockets.attach(server);
-  void learnVersion();
-
-  async function learnVersion(): Promise<void> {
-    const asked = await claudeVersion(
-      claude.command,
-      agentEnvironment({ ...config, from: config.agentEnvironment, run: 'version' }),
-    );
-    if ('version' in asked) found = asked.version;
-    else log.warn({ problem: asked.problem }, `Claude Code can't be run: ${asked.detail}`);
-  }
-
+  const world = { journal, head, agents, now: Date.now };
+  const doors = await openDoors(config, { world, tokens, log, claude });
   return {
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
-    port,
+    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${doors.port}`,
+    port: doors.port,
     tokenFile: tokens.file,
     async stop() {
-      sockets.close(1001);
-      server.close();
+      doors.close();
       await agents.stop();
       journal.close();
       lock[Symbol.dispose]();
@@ -124,31 +67,57 @@ export async function startGateway(config: Config, log: Logger = defaultLog(conf
   };
 }
 
-function launch(
+/** The agents and the head that they publish to: each needs the other. */
+function agentsOf(
   config: Config,
   command: readonly string[],
-  { agent, record, marker }: { agent: Identity; record: AgentRecord; marker: string },
-): Launch {
-  const { task } = agent;
-  const appendSystemPrompt = instructions(task);
-  const args = spawnArguments({
-    session: record.session,
-    resume: record.shown.resumed,
-    model: record.settings.model ?? task.model,
-    permissionMode: modeOf({ agent, record }),
-    allowedTools: [...(task.allowedTools ?? []), ...record.rules],
-    disallowedTools: task.disallowedTools,
-    appendSystemPrompt,
+  { journal, log }: { journal: Journal; log: Logger },
+) {
+  const ports: Ports = {
+    journal,
+    log,
+    places: new Places(config.places),
+    freeBytes: freeBytesOf(config.data),
+    now: Date.now,
+    openRun: (run, marker) => new RunHere(join(config.data, 'spools', `${run.agent}.${run.run}`), marker),
+    launch: launcher({ ...config, command }),
+    publish: (tree, events) => head.publish(tree, events),
+    isWatched: (agent) => head.isWatched(agent),
+  };
+  const agents = new Agents(ports, { ...config, roots: config.root });
+  const head = new Head(
+    journal,
+    (tree) => agents.liveText(tree),
+    (feed) => agents.followed((tree, owner) => feed.takes(tree, owner)),
+  );
+  return { agents, head };
+}
+
+type Inside = { world: World; tokens: Tokens; log: Logger; claude: ClaudeCommand };
+
+/** Everything that listens. */
+async function openDoors(config: Config, { world, tokens, log, claude }: Inside) {
+  let { port } = config;
+  let claudeFound: string | null = null;
+  const tickets = new Tickets(tokens);
+  const { host, allowOrigin } = config;
+  const doorkeeper = new Doorkeeper({ tokens, tickets, host, port: () => port, allowOrigin });
+  const sockets = new Sockets({ world, doorkeeper, log, version, claudeVersion: () => claudeFound });
+  const app = httpApp({ doorkeeper, tickets, health: { problem: () => world.journal.problem } });
+  const server = await listen(app, config);
+  port = (server.address() as AddressInfo).port;
+  sockets.attach(server);
+  const env = agentEnvironment({ ...config, from: config.agentEnvironment, run: 'version' });
+  void claudeVersion(claude.command, env).then((asked) => {
+    if ('version' in asked) claudeFound = asked.version;
+    else log.warn({ problem: asked.problem }, `Claude Code can't be run: ${asked.detail}`);
   });
   return {
-    command: [...command, ...args],
-    cwd: task.cwd,
-    env: agentEnvironment({
-      from: config.agentEnvironment,
-      passEnv: config.passEnv,
-      run: marker,
-      ...(task.env && { task: task.env }),
-    }),
+    port,
+    close() {
+      sockets.close(1001);
+      server.close();
+    },
   };
 }
 
