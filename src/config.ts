@@ -261,7 +261,8 @@ function tokenOf({ tokenFile, data }: ClientSettings, env: Environment): string 
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     const ways = 'Name another file with --token-file, or set SPAWNGATE_TOKEN.';
-    throw new ConfigError(`There is no token in ${file}: no gateway has used that folder yet. ${ways}`, {
+    const why = tokenFile === undefined ? 'no gateway has used that folder yet' : `it can't be read`;
+    throw new ConfigError(`There is no token in ${file}: ${why}. ${ways}`, {
       cause,
     });
   }
@@ -295,7 +296,8 @@ function configFile(data: string): ConfigSources['file'] {
   try {
     return { path, text: readFileSync(path, 'utf8') };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
+      return undefined;
     throw new ConfigError(`${path} can't be read: ${error}`, { cause: error });
   }
 }

@@ -39,5 +39,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   tell(failure(error, process.argv.includes('--json')));
-  process.exitCode = 1;
+  // A gateway whose start failed midway may have agents already, and their timers would keep it alive.
+  process.exit(1);
 }

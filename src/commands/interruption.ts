@@ -20,7 +20,7 @@ export class Interruption {
   saw(event: TreeEvent): void {
     if (event.type !== 'agent.state' || event.agent !== this.#task.id || event.data.state !== 'running')
       return;
-    if (event.turn === undefined) return;
+    if (event.turn === undefined || event.turn === this.#turn) return;
     this.#turn = event.turn;
     this.#presses = 0;
   }

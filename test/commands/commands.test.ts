@@ -56,6 +56,16 @@ test('a gateway that cannot start says in a line why', async () => {
   }
 });
 
+test('a gateway that cannot start ends, though agents of its folder are at work', async () => {
+  await using other = await Stage.open();
+  await other.start([{ hang: true }], { name: 'held' });
+  await other.model.asked('held', 0);
+  await other.gateway.kill();
+  other.gateway.launch(undefined, ['--port', new URL(stage.gateway.url).port]);
+  await other.gateway.ended();
+  expect(other.gateway.log).toContain('is taken');
+});
+
 test('a hint is in the words that people called it by', async () => {
   const argv = ['ps', '--url', 'http://127.0.0.1:1'];
   expect((await spawngate(stage, argv)).stderr).toContain('`spawngate serve` starts one');

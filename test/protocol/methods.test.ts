@@ -46,6 +46,8 @@ describe('task.start', () => {
     ['a tool rule that looks like an option', { prompt: 'x', allowedTools: ['-p'] }],
     ['an unknown mode', { prompt: 'x', permissionMode: 'bogus' }],
     ['a limit of 0', { prompt: 'x', limits: { timeoutMinutes: 0 } }],
+    ['more than a year', { prompt: 'x', limits: { idleMinutes: 525_601 } }],
+    ['tokens without bound', { prompt: 'x', limits: { maxTokens: 1e13 } }],
     ['an unknown limit', { prompt: 'x', limits: { minutes: 3 } }],
     ['a variable with a bad name', { prompt: 'x', env: { 'A=B': 'c' } }],
     ['a variable with NUL', { prompt: 'x', env: { A: 'b\0' } }],
