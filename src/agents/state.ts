@@ -1,4 +1,4 @@
-import type { AgentState, StateReason, TerminalState } from '../protocol/agent.ts';
+import type { AgentStateName, StateReason, TerminalState } from '../protocol/agent.ts';
 import { terminalStates } from '../protocol/agent.ts';
 
 /** From a user message to the CLI's `result`. Numbered over the agent's life. */
@@ -81,7 +81,7 @@ export function isOver(state: State): state is Ended {
   return isEnded(state) && !(state.is === 'interrupted' && state.resuming);
 }
 
-export function isTerminal(name: AgentState): name is TerminalState {
+export function isTerminal(name: AgentStateName): name is TerminalState {
   return (terminalStates as readonly string[]).includes(name);
 }
 

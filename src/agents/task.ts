@@ -1,4 +1,5 @@
 import type { Content } from '../protocol/content.ts';
+import { shownPromptUnits } from '../protocol/limits.ts';
 import type { Params } from '../protocol/methods.ts';
 import type { TaskView } from '../protocol/task.ts';
 
@@ -10,16 +11,13 @@ export type StoredTask = Omit<Params<'task.start'>, 'key' | 'subscribe' | 'promp
   promptSize?: number;
 };
 
-/** A longer prompt isn't repeated in every snapshot. UTF-16 units of its JSON. */
-const shortPrompt = 16_384;
-
 export function storedTask(params: Params<'task.start'>, cwd: string): StoredTask {
   const { key: _key, subscribe: _subscribe, prompt, ...rest } = params;
   const size = prompt === undefined ? 0 : JSON.stringify(prompt).length;
   return {
     ...rest,
     cwd,
-    ...(prompt !== undefined && (size > shortPrompt ? { prompt: null, promptSize: size } : { prompt })),
+    ...(prompt !== undefined && (size > shownPromptUnits ? { prompt: null, promptSize: size } : { prompt })),
   };
 }
 

@@ -13,7 +13,6 @@ export class Head implements Source {
   /** By tree; those of all trees under `*`. */
   readonly #feeds = new Map<string, Set<Feed>>();
   #published: number;
-
   readonly #opened: (feed: Feed) => void;
 
   /** `opened`: to be told of each new feed. */

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
+import { keyLifeMs } from '../protocol/limits.ts';
 import { type Change, CommitRefused } from './journal.ts';
 
 /** What a change needs of the open transaction. `run` gives the number of changed rows. */
@@ -173,9 +174,6 @@ function settlePermission(sql: Statements, { id, settled }: Of<'permission.settl
   const changed = sql.run('UPDATE permissions SET settled = ? WHERE id = ? AND settled IS NULL', settled, id);
   if (changed !== 1) throw new CommitRefused('settled', `permission ${id}`);
 }
-
-/** How long an idempotency key is kept. */
-export const keyLifeMs = 24 * 3_600_000;
 
 function keepKey(sql: Statements, { owner, method, key, params, outcome, at }: Of<'key.keep'>['key']): void {
   sql.run('DELETE FROM keys WHERE at <= ?', at - keyLifeMs);

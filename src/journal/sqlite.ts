@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { limits } from '../protocol/limits.ts';
-import { applyChange, keyLifeMs, type Statements } from './changes.ts';
+import { keyLifeMs, limits } from '../protocol/limits.ts';
+import { applyChange, type Statements } from './changes.ts';
 import {
   type AgentFilter,
   type Commit,

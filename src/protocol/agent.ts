@@ -16,7 +16,6 @@ export const terminalStates = [
 export const agentStateNames = ['queued', 'starting', 'running', 'idle', ...terminalStates] as const;
 export const agentStateNameSchema = z.enum(agentStateNames);
 export type AgentStateName = z.infer<typeof agentStateNameSchema>;
-export type AgentState = AgentStateName;
 export type TerminalState = (typeof terminalStates)[number];
 
 /** Why an agent is in its state, as far as a program may branch on it; the words for people are in `detail`. */

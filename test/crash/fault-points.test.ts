@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { isTerminal } from '../../src/agents/state.ts';
 import { type FaultPoint, faultPoints } from '../../src/fault.ts';
-import type { AgentState } from '../../src/protocol/agent.ts';
+import type { AgentStateName } from '../../src/protocol/agent.ts';
 import { until } from '../support/stage.ts';
 import { JournalLook } from './journal-look.ts';
 import { Ordeal } from './ordeal.ts';
@@ -12,7 +12,7 @@ import { problemsAfter, problemsWith, stateOf } from './verdict.ts';
 
 /** What the dead gateway left of its newest agent. */
 type Remains = {
-  state: AgentState;
+  state: AgentStateName;
   open: boolean;
   spool: boolean;
   claimed: boolean;
@@ -47,7 +47,7 @@ function remainsAt({ stage }: Ordeal, journal: JournalLook): Remains {
   const spool = stage.spool(agent.id, run.run);
   const sizeOf = (name: string) => statSync(join(spool, name), { throwIfNoEntry: false })?.size ?? 0;
   return {
-    state: agent.state as AgentState,
+    state: agent.state as AgentStateName,
     open: run.open,
     spool: existsSync(spool),
     claimed: existsSync(join(spool, 'pid')),
