@@ -3,9 +3,8 @@ import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { execa } from 'execa';
 import { findFamily, sweep } from './family.ts';
-import type { OutputReader } from './output.ts';
 import { findProcess, type Identity, keyOf } from './processes.ts';
-import type { Launch, PlacedBytes, Run, RunEnd, RunStatus, SpawnProblem } from './run.ts';
+import type { Launch, PlacedBytes, Run, RunEnd, RunStatus } from './run.ts';
 import { isDirectory, SpoolFolder } from './spool-folder.ts';
 
 type Cli = ReturnType<typeof spawnCli>;
@@ -24,29 +23,20 @@ const chunkBytes = 64 * 1024;
  * Its output goes straight into the files, which are the same as those of a spooled run. A run of an earlier gateway
  * counts as ended, so that its agent resumes.
  */
-export class PipedRun implements Run {
-  readonly #folder: SpoolFolder;
+export class PipedRun extends SpoolFolder implements Run {
   readonly #marker: string;
 
   constructor(folder: string, marker: string) {
-    this.#folder = new SpoolFolder(folder);
+    super(folder);
     this.#marker = marker;
   }
 
   get #ours(): Piped | undefined {
-    return ours.get(this.#folder.path);
+    return ours.get(this.path);
   }
 
-  read(from: number): OutputReader {
-    return this.#folder.reader(from);
-  }
-
-  written(): number {
-    return this.#folder.written();
-  }
-
-  write(lines: readonly PlacedBytes[]): void {
-    this.#folder.write(lines);
+  override write(lines: readonly PlacedBytes[]): void {
+    super.write(lines);
     this.#pipe();
   }
 
@@ -54,7 +44,7 @@ export class PipedRun implements Run {
   #pipe(): void {
     const run = this.#ours;
     if (!run?.cli.stdin.writable) return;
-    const fd = openSync(this.#folder.file('in.ndjson'), 'r');
+    const fd = openSync(this.file('in.ndjson'), 'r');
     try {
       for (;;) {
         const chunk = Buffer.alloc(chunkBytes);
@@ -70,47 +60,39 @@ export class PipedRun implements Run {
 
   start(launch: Launch): void {
     const { cwd } = launch;
-    if (!isDirectory(cwd)) return this.#folder.failToStart('cwd_missing', `no such directory: ${cwd}`);
-    if (!this.#folder.claim(lineOf(process.pid))) return;
-    const output = ['out.ndjson', 'err.log'].map((name) => openSync(this.#folder.file(name), 'a'));
+    if (!isDirectory(cwd)) return this.failToStart('cwd_missing', `no such directory: ${cwd}`);
+    if (!this.claim(lineOf(process.pid))) return;
+    const output = ['out.ndjson', 'err.log'].map((name) => openSync(this.file(name), 'a'));
     const cli = spawnCli(launch, output);
     for (const fd of output) closeSync(fd);
-    if (cli.pid !== undefined) this.#folder.append('pid', lineOf(cli.pid));
+    if (cli.pid !== undefined) this.append('pid', lineOf(cli.pid));
     // A pipe to a process that has gone: its end tells all there is to tell.
     cli.stdin.on('error', () => {});
     const over = cli.then((result) => this.#ended(result));
-    ours.set(this.#folder.path, { cli, piped: 0, over });
+    ours.set(this.path, { cli, piped: 0, over });
     this.#pipe();
   }
 
   #ended(result: Awaited<Cli>): void {
-    ours.delete(this.#folder.path);
+    ours.delete(this.path);
     try {
       if (result.exitCode === undefined && !result.signal)
-        this.#folder.complain(result.originalMessage ?? 'no process');
-      this.#folder.recordExit(endOf(result));
+        this.complain(result.originalMessage ?? 'no process');
+      this.recordExit(endOf(result));
     } catch {
       // The disk is full or the folder gone: an end without a record is an end all the same.
     }
   }
 
-  failToStart(problem: SpawnProblem, words: string): void {
-    this.#folder.failToStart(problem, words);
-  }
-
   status(): RunStatus {
-    const exit = this.#folder.exit();
+    const exit = this.exit();
     if (exit) return { is: 'ended', end: exit };
     if (this.#ours) return { is: 'alive' };
-    return this.#folder.identities() ? { is: 'ended', end: {} } : { is: 'unclaimed' };
-  }
-
-  stderrTail(): string[] {
-    return this.#folder.stderrTail();
+    return this.identities() ? { is: 'ended', end: {} } : { is: 'unclaimed' };
   }
 
   async end(graceMs: number): Promise<void> {
-    this.#folder.claim();
+    this.claim();
     const run = this.#ours;
     const known = this.#family();
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -124,15 +106,7 @@ export class PipedRun implements Run {
   /** The gateway's own line in `pid` is no part of it. */
   #family(): Identity[] {
     if (onWindows) return [];
-    return findFamily(this.#marker, (this.#folder.identities() ?? []).slice(1));
-  }
-
-  watch(changed: () => void): Disposable {
-    return this.#folder.watch(changed);
-  }
-
-  remove(): void {
-    this.#folder.remove();
+    return findFamily(this.#marker, (this.identities() ?? []).slice(1));
   }
 }
 

@@ -21,7 +21,8 @@ import type { PlacedBytes, RunEnd, SpawnProblem } from './run.ts';
 
 /**
  * The files through which the gateway and one run talk: `in.ndjson`, `out.ndjson` and `err.log` are the CLI's stdio,
- * `pid` says who has claimed the run, `exit` how it ended. They are all that a run is after a restart.
+ * `pid` says who has claimed the run, `exit` how it ended. They are all that a run is after a restart, so a run is such
+ * a folder with a process behind it.
  */
 export class SpoolFolder {
   readonly path: string;
@@ -38,7 +39,7 @@ export class SpoolFolder {
     return join(this.path, name);
   }
 
-  reader(from: number): OutputReader {
+  read(from: number): OutputReader {
     return new OutputReader(this.file('out.ndjson'), from);
   }
 
